@@ -1,0 +1,232 @@
+"""Python functions to the kernel syntax text of docs/design/syntax.md.
+
+The walk knows nothing of types or of what is supported: it writes down the tree and asks a resolver for the meaning of names
+that are not local. Constructs that have no place in the syntax raise ``UnsupportedSyntax`` with their position.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Callable
+
+_BINARY = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.MatMult: "@",
+}
+_UNARY = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~", ast.Not: "not"}
+_COMPARE = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Is: "is",
+    ast.IsNot: "is_not",
+}
+_HINTS = {
+    "Try": "exceptions cannot be caught in a kernel",
+    "With": "context managers are host code",
+    "ListComp": "write a loop that stores into an array",
+    "List": "use a tuple, or an array argument",
+    "Dict": "pass arrays; dictionaries live on the host",
+    "Lambda": "define a function and call it",
+    "Yield": "kernels cannot be generators",
+    "Await": "kernels cannot be coroutines",
+    "FunctionDef": "define device functions outside the kernel",
+    "Import": "import at module level",
+    "ImportFrom": "import at module level",
+    "Global": "globals are frozen when the kernel is compiled",
+    "Delete": "names need no deleting in a kernel",
+}
+
+
+class UnsupportedSyntax(Exception):
+    """A construct that kernels do not have. ``line`` counts from the function's first line, 0-based."""
+
+    def __init__(self, message: str, node: ast.AST, first_line: int, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.line = getattr(node, "lineno", first_line) - first_line
+        self.column = getattr(node, "col_offset", 0)
+        one_line = getattr(node, "end_lineno", None) == getattr(node, "lineno", None)
+        self.end = getattr(node, "end_col_offset", self.column + 1) if one_line else self.column + 1
+
+
+def number_text(value: bool | int | float | None) -> str:
+    """The atom for a Python constant."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    return float(value).hex()
+
+
+class FunctionWalker:
+    """Writes one function. ``resolve(name, attributes, node)`` gives the text of a free name with its attribute chain."""
+
+    def __init__(self, resolve: Callable[[str, list[str], ast.AST], tuple[str, int]], first_line: int, spans: bool = True) -> None:
+        self._resolve = resolve
+        self._first_line = first_line
+        self._spans = spans
+        self._locals: set[str] = set()
+
+    def function(self, node: ast.FunctionDef | ast.Lambda, name: str) -> str:
+        args = node.args
+        if args.vararg or args.kwarg or args.kwonlyargs or args.posonlyargs:
+            raise self._unsupported("a kernel's parameters are plain positional names", node)
+        params = [arg.arg for arg in args.args]
+        self._locals = set(params)
+        if isinstance(node, ast.Lambda):
+            return f"(fn {name} ({' '.join(params)}) (return {self._expr(node.body)}))"
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                self._locals.add(inner.id)
+        body = node.body
+        if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) and isinstance(body[0].value.value, str):
+            body = body[1:]  # the docstring
+        statements = " ".join(self._stmt(statement) for statement in body)
+        return f"(fn {name} ({' '.join(params)}) {statements})"
+
+    def _span(self, node: ast.expr | ast.stmt) -> str:
+        if not self._spans:
+            return ""
+        end = node.end_col_offset if node.end_lineno == node.lineno else node.col_offset + 1
+        return f" @{node.lineno - self._first_line}:{node.col_offset}:{end}"
+
+    def _unsupported(self, message: str, node: ast.AST, hint: str = "") -> UnsupportedSyntax:
+        return UnsupportedSyntax(message, node, self._first_line, hint)
+
+    def _block(self, statements: list[ast.stmt]) -> str:
+        return "(do " + " ".join(self._stmt(statement) for statement in statements) + ")"
+
+    def _stmt(self, node: ast.stmt) -> str:
+        span = self._span(node)
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                if len(targets) == 1:
+                    return f"(set{span} {self._target(targets[0])} {self._expr(value)})"
+                first = targets[0]
+                if not isinstance(first, ast.Name):
+                    raise self._unsupported("chained assignment needs a plain name first", node)
+                rest = " ".join(f"(set{span} {self._target(target)} {first.id})" for target in targets[1:])
+                return f"(set{span} {first.id} {self._expr(value)}) {rest}"
+            case ast.AnnAssign(target=target, value=value):
+                return "(pass)" if value is None else f"(set{span} {self._target(target)} {self._expr(value)})"
+            case ast.AugAssign(target=target, op=op, value=value):
+                return f"(aug{span} {_BINARY[type(op)]} {self._target(target)} {self._expr(value)})"
+            case ast.If(test=test, body=body, orelse=orelse):
+                return f"(if{span} {self._expr(test)} {self._block(body)} {self._block(orelse)})"
+            case ast.While(test=test, body=body, orelse=[]):
+                return f"(while{span} {self._expr(test)} {self._block(body)})"
+            case ast.For(target=target, iter=iterable, body=body, orelse=[]):
+                return f"(for{span} {self._target(target)} {self._expr(iterable)} {self._block(body)})"
+            case ast.While() | ast.For():
+                raise self._unsupported("loops with an else part are not supported in kernels", node, "use a flag variable")
+            case ast.Break():
+                return f"(break{span})"
+            case ast.Continue():
+                return f"(continue{span})"
+            case ast.Pass():
+                return "(pass)"
+            case ast.Return(value=None):
+                return f"(return{span})"
+            case ast.Return(value=value):
+                return f"(return{span} {self._expr(value)})"
+            case ast.Expr(value=ast.Constant()):
+                return "(pass)"
+            case ast.Expr(value=value):
+                return f"(expr{span} {self._expr(value)})"
+        kind = type(node).__name__
+        raise self._unsupported(f"{kind} is not supported in kernels", node, _HINTS.get(kind, ""))
+
+    def _target(self, node: ast.expr) -> str:
+        match node:
+            case ast.Name(id=name):
+                return name
+            case ast.Tuple(elts=elements) | ast.List(elts=elements):
+                return "(tuple " + " ".join(self._target(element) for element in elements) + ")"
+            case ast.Subscript():
+                return self._expr(node)
+        raise self._unsupported("a kernel assigns to names and array elements only", node)
+
+    def _expr(self, node: ast.expr | None) -> str:
+        if node is None:
+            return "none"
+        match node:
+            case ast.Name(id=name):
+                return name if name in self._locals else self._free(name, [], node)
+            case ast.Constant(value=value):
+                return self._constant(value, node)
+            case ast.Attribute():
+                return self._attribute(node)
+            case ast.BinOp(left=left, op=op, right=right):
+                return f"(bin{self._span(node)} {_BINARY[type(op)]} {self._expr(left)} {self._expr(right)})"
+            case ast.UnaryOp(op=op, operand=operand):
+                return f"(un{self._span(node)} {_UNARY[type(op)]} {self._expr(operand)})"
+            case ast.BoolOp(op=op, values=values):
+                head = "and" if isinstance(op, ast.And) else "or"
+                return f"({head}{self._span(node)} " + " ".join(map(self._expr, values)) + ")"
+            case ast.Compare(left=left, ops=ops, comparators=comparators):
+                return self._compare(node, left, ops, comparators)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return f"(ifexp{self._span(node)} {self._expr(test)} {self._expr(body)} {self._expr(orelse)})"
+            case ast.Subscript(value=value, slice=index):
+                return f"(item{self._span(node)} {self._expr(value)} {self._expr(index)})"
+            case ast.Slice(lower=lower, upper=upper, step=step):
+                return f"(slice {self._expr(lower)} {self._expr(upper)} {self._expr(step)})"
+            case ast.Tuple(elts=elements):
+                return "(tuple " + " ".join(map(self._expr, elements)) + ")"
+            case ast.Call(func=function, args=args, keywords=[]):
+                return f"(call{self._span(node)} {self._expr(function)} " + " ".join(map(self._expr, args)) + ")"
+            case ast.Call(keywords=keywords):
+                raise self._unsupported("calls in kernels take positional arguments", keywords[0], "drop the argument's name")
+        kind = type(node).__name__
+        raise self._unsupported(f"{kind} is not supported in kernels", node, _HINTS.get(kind, ""))
+
+    def _compare(self, node: ast.Compare, left: ast.expr, ops: list[ast.cmpop], comparators: list[ast.expr]) -> str:
+        parts = [self._expr(left)]
+        for op, comparator in zip(ops, comparators, strict=True):
+            if type(op) not in _COMPARE:
+                raise self._unsupported("'in' is not supported in kernels", node, "compare with == and or")
+            parts += [_COMPARE[type(op)], self._expr(comparator)]
+        return f"(cmp{self._span(node)} " + " ".join(parts) + ")"
+
+    def _constant(self, value: object, node: ast.expr) -> str:
+        if value is None or isinstance(value, (bool, int, float)):
+            return number_text(value)
+        if isinstance(value, str):
+            return json.dumps(value)
+        raise self._unsupported(f"constants of type {type(value).__name__} are not supported in kernels", node)
+
+    def _attribute(self, node: ast.Attribute) -> str:
+        chain: list[str] = []
+        base: ast.expr = node
+        while isinstance(base, ast.Attribute):
+            chain.insert(0, base.attr)
+            base = base.value
+        if isinstance(base, ast.Name) and base.id not in self._locals:
+            return self._free(base.id, chain, node)
+        return f"(attr{self._span(node)} {self._expr(node.value)} {node.attr})"
+
+    def _free(self, name: str, chain: list[str], node: ast.expr) -> str:
+        """A free name: the resolver may consume attributes; what it leaves are attributes of the value."""
+        text, used = self._resolve(name, chain, node)
+        for attribute in chain[used:]:
+            text = f"(attr{self._span(node)} {text} {attribute})"
+        return text

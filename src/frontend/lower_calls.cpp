@@ -1,0 +1,253 @@
+#include <algorithm>
+#include <map>
+
+#include "frontend/library.h"
+#include "frontend/lowering.h"
+#include "frontend/scan.h"
+#include "frontend/typing.h"
+
+namespace treadle::frontend {
+namespace {
+
+constexpr Builtin kBuiltins[] = {
+#define TREADLE_BUILTIN(text, handler, opcode, min_args, max_args) {text, Handler::handler, opcode, min_args, max_args},
+#include "frontend/builtins.def"
+#undef TREADLE_BUILTIN
+};
+
+std::string suffix_of(DType type) {
+    static constexpr const char* kKinds[] = {"f16", "f32", "f64"};
+    if (is_float(type)) return kKinds[static_cast<int>(type) - static_cast<int>(DType::Float16)];
+    return std::string(name_of(type));
+}
+
+}  // namespace
+
+const Builtin* find_builtin(std::string_view text) {
+    static const std::map<std::string_view, const Builtin*> index = [] {
+        std::map<std::string_view, const Builtin*> rows;
+        for (const Builtin& row : kBuiltins) rows[row.text] = &row;
+        return rows;
+    }();
+    const auto found = index.find(text);
+    return found == index.end() ? nullptr : found->second;
+}
+
+Entity Lowering::call(const Node& node) {
+    const Entity callee = expression(node.items[0]);
+    std::vector<Entity> args;
+    for (std::size_t i = 1; i < node.items.size(); ++i) args.push_back(expression(node.items[i]));
+    switch (callee.kind) {
+        case Entity::Kind::Type:
+            if (args.size() != 1) type_error(node.span, std::string(name_of(callee.dtype)) + ": expected 1 argument, got " + std::to_string(args.size()));
+            return convert(args[0], callee.dtype, node.span);
+        case Entity::Kind::Builtin:
+            if (callee.builtin != nullptr) return call_builtin(*callee.builtin, std::move(args), node.span);
+            return call_library_typed(callee.text, args, node.span);
+        case Entity::Kind::Function:
+            return inline_call(program_.at(callee.function), callee.function, frame().strict, args, node.span);
+        default: type_error(node.span, "cannot call " + describe(type_of(callee)), "a kernel calls device functions and built-in functions");
+    }
+}
+
+Entity Lowering::call_builtin(const Builtin& row, std::vector<Entity> args, Span span) {
+    const int count = static_cast<int>(args.size());
+    if (row.handler != Handler::Index && (count < row.min_args || count > row.max_args)) {
+        const std::string expected = row.min_args == row.max_args ? std::to_string(row.min_args)
+                                                                  : std::to_string(row.min_args) + " to " + std::to_string(row.max_args);
+        type_error(span, std::string(row.text) + ": expected " + expected + " arguments, got " + std::to_string(count));
+    }
+    return call_builtin_by_handler(row, args, span);
+}
+
+Entity Lowering::call_builtin_by_handler(const Builtin& row, std::vector<Entity>& args, Span span) {
+    switch (row.handler) {
+        case Handler::Index: return thread_query(row.opcode, row.min_args);
+        case Handler::Grid: return grid(row, args[0], span);
+        case Handler::Range: type_error(span, "range is for loops only");
+        case Handler::Len:
+            if (args[0].is(Entity::Kind::Tuple)) return Entity::integer(static_cast<std::int64_t>(args[0].items.size()));
+            if (!args[0].is(Entity::Kind::Array) || args[0].shape.empty()) type_error(span, "len: expected an array or tuple");
+            return Entity::scalar(args[0].shape[0], DType::Int64);
+        case Handler::Abs: {
+            const DType type = number_type(args[0], span, "abs");
+            if (is_unsigned(type) || is_bool(type)) return firm(args[0]);
+            return Entity::scalar(emit(Opcode::Abs, ir::Type::scalar(type), {as(args[0], type)}), type);
+        }
+        case Handler::MinMax: return min_max(row, args, span);
+        case Handler::Round: return round(args, span);
+        case Handler::Convert: return convert(args[0], row.text == "int" ? DType::Int64 : row.text == "float" ? DType::Float64 : DType::Bool, span);
+        case Handler::Power: return binary("**", args[0], args[1], span);
+        case Handler::DivMod: return Entity::tuple({binary("//", args[0], args[1], span), binary("%", args[0], args[1], span)});
+        case Handler::FloatOp: return float_op(row, args, span);
+        case Handler::Predicate: return predicate(row, args[0], span);
+        case Handler::Library: return call_library(row.text == "gamma" ? "tgamma" : row.text, args, span);
+        case Handler::Ldexp: {
+            const DType type = math_type(number_type(args[0], span, "ldexp"));
+            number_type(args[1], span, "ldexp");
+            const std::vector<Entity> exact = {Entity::scalar(as(args[0], type), type), Entity::scalar(as(args[1], DType::Int32), DType::Int32)};
+            return call_library_typed("ldexp_" + suffix_of(type), exact, span);
+        }
+        case Handler::Select: return choose(args[0], args[1], args[2], span);
+        case Handler::IntOp: {
+            const DType type = args.size() == 2 ? (frame().strict ? strict_type(args[0], args[1], span) : bitwise_type(args[0].dtype, args[1].dtype))
+                                                : number_type(args[0], span, row.text.data());
+            if (is_float(type) || is_bool(type)) type_error(span, std::string(row.text) + ": expected integers");
+            std::vector<ValueId> operands;
+            for (const Entity& arg : args) operands.push_back(as(arg, type));
+            return Entity::scalar(emit(row.opcode, ir::Type::scalar(type), std::move(operands)), type);
+        }
+        case Handler::Bitcast: {
+            const DType type = dtype_from_name(row.text.substr(row.text.find('_') + 1));
+            if (size_of(number_type(args[0], span, "bitcast")) != size_of(type)) type_error(span, std::string(row.text) + ": sizes differ");
+            return Entity::scalar(emit(Opcode::Bitcast, ir::Type::scalar(type), {firm(args[0]).value}), type);
+        }
+    }
+    TREADLE_CHECK(false, "builtin without a handler");
+}
+
+Entity Lowering::thread_query(Opcode code, int dimension) {
+    return Entity::scalar(emit(code, ir::Type::scalar(DType::Int32), {}, dimension), DType::Int32);
+}
+
+Entity Lowering::grid(const Builtin& row, const Entity& dims, Span span) {
+    if (!dims.is(Entity::Kind::Literal) || dims.int_value < 1 || dims.int_value > 3) {
+        type_error(span, std::string(row.text) + ": expected the constant 1, 2 or 3");
+    }
+    std::vector<Entity> items;
+    for (int d = 0; d < dims.int_value; ++d) {
+        const Entity extent = thread_query(Opcode::BlockDim, d);
+        const Entity block = thread_query(row.opcode == Opcode::GridDim ? Opcode::GridDim : Opcode::BlockIdx, d);
+        Entity total = arithmetic(Opcode::Mul, block, extent, DType::Int64);
+        if (row.opcode == Opcode::ThreadIdx) total = arithmetic(Opcode::Add, total, thread_query(Opcode::ThreadIdx, d), DType::Int64);
+        items.push_back(total);
+    }
+    return items.size() == 1 ? items[0] : Entity::tuple(std::move(items));
+}
+
+Entity Lowering::round(const std::vector<Entity>& args, Span span) {
+    const DType type = number_type(args[0], span, "round");
+    if (!is_float(type)) return firm(args[0]);
+    if (args.size() == 2) {
+        if (!args[1].is_number() || is_float(args[1].dtype)) type_error(span, "round: expected an integer number of digits");
+        const Entity digits = Entity::scalar(as(args[1], DType::Int64), DType::Int64);
+        const Entity exact = Entity::scalar(as(args[0], DType::Float64), DType::Float64);
+        return convert(call_library_typed("round_digits_f64", {exact, digits}, span), type, span);
+    }
+    const ValueId rounded = emit(Opcode::Rint, ir::Type::scalar(type), {as(args[0], type)});
+    return Entity::scalar(emit(Opcode::Cast, ir::Type::scalar(DType::Int64), {rounded}), DType::Int64);
+}
+
+Entity Lowering::min_max(const Builtin& row, const std::vector<Entity>& args, Span span) {
+    Entity result = args[0];
+    number_type(result, span, row.text.data());
+    for (std::size_t i = 1; i < args.size(); ++i) {
+        number_type(args[i], span, row.text.data());
+        VarType type = type_of(result);
+        unify(type, type_of(args[i]));
+        result = arithmetic(row.opcode, result, args[i], type.dtype);
+    }
+    return result;
+}
+
+Entity Lowering::float_op(const Builtin& row, const std::vector<Entity>& args, Span span) {
+    DType type = math_type(number_type(args[0], span, row.text.data()));
+    for (std::size_t i = 1; i < args.size(); ++i) {
+        const DType other = number_type(args[i], span, row.text.data());
+        const bool adapts = frame().strict && args[i].adapts();
+        if (!adapts) type = frame().strict && args[0].adapts() ? other : arithmetic_type(type, math_type(other));
+    }
+    std::vector<ValueId> operands;
+    for (const Entity& arg : args) operands.push_back(as(arg, type));
+    return Entity::scalar(emit(row.opcode, ir::Type::scalar(type), std::move(operands)), type);
+}
+
+Entity Lowering::predicate(const Builtin& row, const Entity& x, Span span) {
+    const DType type = number_type(x, span, row.text.data());
+    if (!is_float(type)) return Entity::boolean(row.text == "isfinite");
+    const ir::Type boolean = ir::Type::scalar(DType::Bool);
+    const ValueId value = as(x, type);
+    if (row.text == "isnan") return Entity::scalar(emit(Opcode::Ne, boolean, {value, value}), DType::Bool);
+    const ValueId magnitude = emit(Opcode::Abs, ir::Type::scalar(type), {value});
+    const ValueId infinite = literal(Entity::floating(__builtin_inf()), type);
+    return Entity::scalar(emit(row.text == "isinf" ? Opcode::Eq : Opcode::Lt, boolean, {magnitude, infinite}), DType::Bool);
+}
+
+Entity Lowering::convert(const Entity& value, DType type, Span span) {
+    number_type(value, span, name_of(type).data());
+    if (is_bool(type)) return Entity::scalar(truth(value, span), DType::Bool);
+    return Entity::scalar(as(value, type), type);
+}
+
+Entity Lowering::call_library(std::string_view name, const std::vector<Entity>& args, Span span) {
+    DType type = DType::Count;
+    for (const Entity& arg : args) {
+        const DType one = number_type(arg, span, std::string(name).c_str());
+        if (frame().strict && arg.adapts() && args.size() > 1) continue;
+        const DType wanted = name == "ipow" ? one : math_type(one);
+        type = type == DType::Count ? wanted : is_float(wanted) ? arithmetic_type(type, wanted) : wanted;
+    }
+    if (type == DType::Count) type = DType::Float64;
+    const DType body = type == DType::Float16 ? DType::Float32 : type;  // half precision computes in float32
+    std::vector<Entity> exact;
+    for (const Entity& arg : args) exact.push_back(Entity::scalar(as(arg, body), body));
+    const Entity result = call_library_typed(std::string(name) + "_" + suffix_of(body), exact, span);
+    return type == body || !result.is_number() ? result : convert(result, type, span);
+}
+
+Entity Lowering::call_library_typed(std::string_view name, const std::vector<Entity>& args, Span span) {
+    static thread_local std::map<std::string, std::vector<FunctionSyntax>, std::less<>> parsed;
+    auto entry = parsed.find(name);
+    if (entry == parsed.end()) {
+        const std::string_view text = library_text(name);
+        if (text.empty()) {
+            fail(ErrorKind::Unsupported, span, "'" + std::string(name) + "' is not known in kernels",
+                 "call device functions (cuda.jit(device=True)), math functions or names of treadle.cuda");
+        }
+        entry = parsed.emplace(name, parse_program(text)).first;
+    }
+    return inline_call(entry->second.at(0), request_.sources.size() + program_.size(), true, args, span);
+}
+
+Entity Lowering::inline_call(const FunctionSyntax& syntax, std::size_t function, bool strict, const std::vector<Entity>& args, Span span) {
+    if (syntax.params.size() != args.size()) {
+        type_error(span, syntax.name + ": expected " + std::to_string(syntax.params.size()) + " arguments, got " + std::to_string(args.size()));
+    }
+    for (const auto& outer : frames_) {
+        if (outer->syntax == &syntax) fail(ErrorKind::Unsupported, span, "'" + syntax.name + "' calls itself", "write the recursion as a loop");
+    }
+    auto frame = std::make_unique<Frame>();
+    frame->syntax = &syntax;
+    frame->function = function;
+    frame->prefix = syntax.name + "#" + std::to_string(calls_++) + "/";
+    frame->strict = strict;
+    frame->scoped = !syntax.single_exit;
+    frame->variables = names_that_need_variables(syntax);
+    const Span caller = here_;
+    const std::size_t caller_function = here_function_;
+    const int loops = std::exchange(loops_, 0);
+    frames_.push_back(std::move(frame));
+    for (std::size_t i = 0; i < args.size(); ++i) assign_name(syntax.params[i], args[i], span);
+    Entity result;
+    if (this->frame().scoped) {
+        ir::Op scope;
+        scope.code = Opcode::Scope;
+        scope.regions.resize(1);
+        regions_.push_back(&scope.regions[0]);
+        statements(syntax.body);
+        regions_.pop_back();
+        emit(std::move(scope));
+        const std::string name = this->frame().prefix + "return";
+        if (types_.count(name) != 0) result = read_variable(name, span);
+    } else {
+        statements(syntax.body);
+        result = this->frame().result;
+    }
+    frames_.pop_back();
+    loops_ = loops;
+    here_ = caller;
+    here_function_ = caller_function;
+    return result;
+}
+
+}  // namespace treadle::frontend

@@ -1,0 +1,256 @@
+#include <charconv>
+#include <cstdlib>
+
+#include "frontend/lowering.h"
+#include "frontend/typing.h"
+
+namespace treadle::frontend {
+namespace {
+
+bool looks_numeric(std::string_view text) {
+    const char first = text[0] == '-' && text.size() > 1 ? text[1] : text[0];
+    return (first >= '0' && first <= '9') || text == "inf" || text == "-inf" || text == "nan";
+}
+
+// Cheap, without effects and without anything that could fault: may be computed though the other side is chosen.
+bool is_simple(const Node& node) {
+    switch (node.head) {
+        case Head::Atom: return true;
+        case Head::Bin: return node.items[0].atom != "**" && is_simple(node.items[1]) && is_simple(node.items[2]);
+        case Head::Un: return is_simple(node.items[1]);
+        case Head::Cmp:
+        case Head::And:
+        case Head::Or:
+            for (const Node& item : node.items) {
+                if (!is_simple(item)) return false;
+            }
+            return true;
+        case Head::Attr:
+        case Head::Builtin: return true;
+        default: return false;
+    }
+}
+
+}  // namespace
+
+Entity Lowering::expression(const Node& node) {
+    switch (node.head) {
+        case Head::Atom: return atom(node);
+        case Head::Bin: {
+            const Entity a = expression(node.items[1]);
+            return binary(node.items[0].atom, a, expression(node.items[2]), node.span);
+        }
+        case Head::Un: return unary(node.items[0].atom, expression(node.items[1]), node.span);
+        case Head::And:
+        case Head::Or: return logical(node);
+        case Head::Cmp: return comparison(node);
+        case Head::IfExp: return conditional(node);
+        case Head::Item: return load(node);
+        case Head::Attr: return attribute(node);
+        case Head::Call: return call(node);
+        case Head::Tuple: {
+            std::vector<Entity> items;
+            for (const Node& item : node.items) items.push_back(expression(item));
+            return Entity::tuple(std::move(items));
+        }
+        case Head::Slice: {
+            Entity slice;
+            slice.kind = Entity::Kind::Slice;
+            for (const Node& item : node.items) slice.items.push_back(expression(item));
+            return slice;
+        }
+        case Head::Builtin: {
+            Entity entity;
+            const std::string_view name = node.items[0].atom;
+            if (const DType type = dtype_from_name(name); type != DType::Count) {
+                entity.kind = Entity::Kind::Type;
+                entity.dtype = type;
+                return entity;
+            }
+            entity.kind = Entity::Kind::Builtin;
+            entity.text = name;
+            entity.builtin = find_builtin(name);
+            if (entity.builtin != nullptr && entity.builtin->handler == Handler::Index) return call_builtin(*entity.builtin, {}, node.span);
+            return entity;
+        }
+        case Head::Function: {
+            Entity entity;
+            entity.kind = Entity::Kind::Function;
+            entity.function = static_cast<std::size_t>(std::atoi(std::string(node.items[0].atom).c_str()));
+            return entity;
+        }
+        default: fail(ErrorKind::Compile, node.span, "unsupported expression");
+    }
+}
+
+Entity Lowering::atom(const Node& node) {
+    const std::string_view text = node.atom;
+    if (text == "true" || text == "false") return Entity::boolean(text == "true");
+    if (text == "none") return {};
+    if (text[0] == '"') {
+        Entity entity;
+        entity.kind = Entity::Kind::String;
+        entity.text = text.substr(1, text.size() - 2);
+        return entity;
+    }
+    if (looks_numeric(text)) {
+        if (text.find_first_of(".xinpe") != std::string_view::npos) return Entity::floating(std::strtod(std::string(text).c_str(), nullptr));
+        std::int64_t value = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (error == std::errc()) return Entity::integer(value);
+        std::uint64_t large = 0;
+        if (std::from_chars(text.data(), text.data() + text.size(), large).ec != std::errc()) {
+            type_error(node.span, "integer literal " + std::string(text) + " does not fit into 64 bits");
+        }
+        Entity entity = Entity::integer(static_cast<std::int64_t>(large));
+        entity.dtype = DType::UInt64;
+        return entity;
+    }
+    if (frame().variables.count(text) != 0) return read_variable(frame().prefix + std::string(text), node.span);
+    const auto name = frame().names.find(text);
+    if (name == frame().names.end()) {
+        type_error(node.span, "variable '" + std::string(text) + "' is used before anything is assigned to it");
+    }
+    return name->second;
+}
+
+Entity Lowering::attribute(const Node& node) {
+    const Entity base = expression(node.items[0]);
+    const std::string_view name = node.items[1].atom;
+    if (base.is(Entity::Kind::Array)) {
+        if (name == "shape") return shape_tuple(base, base.shape);
+        if (name == "strides") return shape_tuple(base, base.strides);
+        if (name == "ndim") return Entity::integer(static_cast<std::int64_t>(base.shape.size()));
+        if (name == "itemsize") return Entity::integer(size_of(base.dtype));
+        if (name == "size" || name == "nbytes") {
+            Entity total = base.shape.empty() ? Entity::integer(1) : Entity::scalar(base.shape[0], DType::Int64);
+            for (std::size_t i = 1; i < base.shape.size(); ++i) {
+                total = arithmetic(Opcode::Mul, total, Entity::scalar(base.shape[i], DType::Int64), DType::Int64);
+            }
+            return name == "size" ? total : arithmetic(Opcode::Mul, total, Entity::integer(size_of(base.dtype)), DType::Int64);
+        }
+        if (name == "T") {
+            Entity view = base;
+            view.shape.assign(base.shape.rbegin(), base.shape.rend());
+            view.strides.assign(base.strides.rbegin(), base.strides.rend());
+            if (base.shape.size() > 1) view.layout = ir::Layout::Any;
+            return view;
+        }
+        if (name == "dtype") {
+            Entity type;
+            type.kind = Entity::Kind::Type;
+            type.dtype = base.dtype;
+            return type;
+        }
+        type_error(node.span, "arrays in kernels have no attribute '" + std::string(name) + "'",
+                   "known: shape, strides, size, ndim, nbytes, itemsize, dtype, T");
+    }
+    if (base.is_number() && name == "real") return base;
+    type_error(node.span, "no attribute '" + std::string(name) + "' on " + describe(type_of(base)));
+}
+
+Entity Lowering::logical(const Node& node) {
+    Entity result = expression(node.items[0]);
+    for (std::size_t i = 1; i < node.items.size(); ++i) {
+        const bool is_and = node.head == Head::And;
+        if (result.is(Entity::Kind::Literal) || result.is(Entity::Kind::None)) {
+            const bool value = !result.is(Entity::Kind::None) && (result.int_value != 0 || result.float_value != 0);
+            if (value == is_and) result = expression(node.items[i]);
+            continue;
+        }
+        const ValueId condition = truth(result, node.span);
+        if (is_simple(node.items[i])) {
+            const Entity other = expression(node.items[i]);
+            if (is_bool(result.dtype) && other.is_number() && is_bool(other.dtype)) {
+                result = arithmetic(is_and ? Opcode::And : Opcode::Or, result, other, DType::Bool);
+            } else {
+                const Entity test = Entity::scalar(condition, DType::Bool);
+                result = is_and ? choose(test, other, result, node.span) : choose(test, result, other, node.span);
+            }
+            continue;
+        }
+        const std::string name = frame().prefix + "and" + std::to_string(temporaries_++);
+        write_variable(name, result, node.span);
+        ir::Op op;
+        op.code = Opcode::If;
+        op.operands = {condition};
+        op.regions.resize(2);
+        regions_.push_back(&op.regions[is_and ? 0 : 1]);
+        write_variable(name, expression(node.items[i]), node.span);
+        regions_.pop_back();
+        emit(std::move(op));
+        result = read_variable(name, node.span);
+    }
+    return result;
+}
+
+Entity Lowering::comparison(const Node& node) {
+    Entity left = expression(node.items[0]);
+    Entity result;
+    for (std::size_t i = 1; i + 1 < node.items.size(); i += 2) {
+        const Entity right = expression(node.items[i + 1]);
+        const Entity one = compare(node.items[i].atom, left, right, node.span);
+        if (i == 1) {
+            result = one;
+        } else if (one.is(Entity::Kind::Literal) && result.is(Entity::Kind::Literal)) {
+            result = Entity::boolean(one.int_value != 0 && result.int_value != 0);
+        } else {
+            result = arithmetic(Opcode::And, result, one, DType::Bool);
+        }
+        left = right;
+    }
+    return result;
+}
+
+Entity Lowering::conditional(const Node& node) {
+    const Entity condition = expression(node.items[0]);
+    if (condition.is(Entity::Kind::Literal) || condition.is(Entity::Kind::None)) {
+        const bool taken = !condition.is(Entity::Kind::None) && (condition.int_value != 0 || condition.float_value != 0);
+        return expression(node.items[taken ? 1 : 2]);
+    }
+    if (is_simple(node.items[1]) && is_simple(node.items[2])) {
+        const Entity a = expression(node.items[1]);
+        const Entity b = expression(node.items[2]);
+        if (a.is_number() && b.is_number()) return choose(Entity::scalar(truth(condition, node.span), DType::Bool), a, b, node.span);
+    }
+    const std::string name = frame().prefix + "ifexp" + std::to_string(temporaries_++);
+    ir::Op op;
+    op.code = Opcode::If;
+    op.operands = {truth(condition, node.items[0].span)};
+    op.regions.resize(2);
+    for (std::size_t side = 0; side < 2; ++side) {
+        regions_.push_back(&op.regions[side]);
+        write_variable(name, expression(node.items[1 + side]), node.items[1 + side].span);
+        regions_.pop_back();
+    }
+    emit(std::move(op));
+    return read_variable(name, node.span);
+}
+
+Entity Lowering::choose(const Entity& condition, const Entity& a, const Entity& b, Span span) {
+    number_type(a, span, "conditional value");
+    number_type(b, span, "conditional value");
+    VarType type = type_of(a);
+    unify(type, type_of(b));
+    const ir::Type result = ir::Type::scalar(type.dtype);
+    return Entity::scalar(emit(Opcode::Select, result, {truth(condition, span), as(a, type.dtype), as(b, type.dtype)}), type.dtype);
+}
+
+Entity Lowering::unary(std::string_view op, const Entity& a, Span span) {
+    if (op == "not") {
+        if (a.is(Entity::Kind::Literal)) return Entity::boolean(a.int_value == 0 && a.float_value == 0);
+        return Entity::scalar(emit(Opcode::Not, ir::Type::scalar(DType::Bool), {truth(a, span)}), DType::Bool);
+    }
+    const DType type = number_type(a, span, "operand");
+    if (op == "+") return a;
+    if (op == "-") {
+        if (a.is(Entity::Kind::Literal)) return is_float(type) ? Entity::floating(-a.float_value) : Entity::integer(-a.int_value);
+        const DType wide = frame().strict || is_float(type) ? type : is_unsigned(type) ? DType::UInt64 : DType::Int64;
+        return Entity::scalar(emit(Opcode::Neg, ir::Type::scalar(wide), {as(a, wide)}), wide);
+    }
+    if (is_float(type)) type_error(span, "bad operand type for unary ~: " + std::string(name_of(type)));
+    if (a.is(Entity::Kind::Literal)) return Entity::integer(~a.int_value);
+    return Entity::scalar(emit(Opcode::Not, ir::Type::scalar(type), {a.value}), type);
+}
+
+}  // namespace treadle::frontend

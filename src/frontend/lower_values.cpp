@@ -1,0 +1,105 @@
+#include <bit>
+#include <cstring>
+
+#include "frontend/lowering.h"
+
+namespace treadle::frontend {
+namespace {
+
+std::uint16_t half_bits(double value) {
+    const _Float16 half = static_cast<_Float16>(value);
+    return std::bit_cast<std::uint16_t>(half);
+}
+
+std::uint64_t float_bits(DType type, double value) {
+    if (type == DType::Float16) return half_bits(value);
+    if (type == DType::Float32) return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+    return std::bit_cast<std::uint64_t>(value);
+}
+
+std::uint64_t truncated(DType type, std::uint64_t bits) {
+    const int width = is_bool(type) ? 8 : bits_of(type);
+    return width == 64 ? bits : bits & ((1ull << width) - 1);
+}
+
+}  // namespace
+
+ValueId Lowering::emit(ir::Op op) {
+    op.line = static_cast<std::int32_t>(here_function_ << ir::kLineBits) | (here_.line + 1);
+    if (op.type.kind != ir::Type::Kind::None) op.result = function_.new_value(op.type);
+    op.exact = frame().strict;
+    const ValueId result = op.result;
+    region().push_back(std::move(op));
+    return result;
+}
+
+ValueId Lowering::emit(Opcode code, ir::Type type, std::vector<ValueId> operands, std::int32_t index) {
+    ir::Op op;
+    op.code = code;
+    op.type = type;
+    op.operands = std::move(operands);
+    op.index = index;
+    return emit(std::move(op));
+}
+
+void Lowering::emit_effect(Opcode code, std::vector<ValueId> operands, std::int32_t index) {
+    emit(code, ir::Type::none(), std::move(operands), index);
+}
+
+ValueId Lowering::constant(DType type, std::uint64_t bits) {
+    ir::Op op;
+    op.code = Opcode::Const;
+    op.type = ir::Type::scalar(type);
+    op.imm = truncated(type, bits);
+    return emit(std::move(op));
+}
+
+std::uint64_t Lowering::literal_bits(const Entity& literal, DType type) {
+    const bool is_double = literal.dtype == DType::Float64;
+    if (is_bool(type)) return is_double ? literal.float_value != 0 : literal.int_value != 0;
+    if (is_float(type)) {
+        if (is_double) return float_bits(type, literal.float_value);
+        if (literal.dtype == DType::UInt64) return float_bits(type, static_cast<double>(static_cast<std::uint64_t>(literal.int_value)));
+        return float_bits(type, static_cast<double>(literal.int_value));
+    }
+    return truncated(type, static_cast<std::uint64_t>(is_double ? static_cast<std::int64_t>(literal.float_value) : literal.int_value));
+}
+
+ValueId Lowering::as(const Entity& number, DType type) {
+    if (number.is(Entity::Kind::Literal)) return literal(number, type);
+    if (number.dtype == type) return number.value;
+    return emit(Opcode::Cast, ir::Type::scalar(type), {number.value}, frame().strict ? 1 : 0);
+}
+
+Entity Lowering::firm(const Entity& entity) {
+    if (!entity.is(Entity::Kind::Literal)) return entity;
+    return Entity::scalar(literal(entity, entity.dtype), entity.dtype);
+}
+
+ValueId Lowering::truth(const Entity& entity, Span span) {
+    if (entity.is(Entity::Kind::None)) return constant(DType::Bool, 0);
+    if (!entity.is_number()) type_error(span, "expected a number or bool as a condition");
+    if (entity.is(Entity::Kind::Literal)) return literal(entity, DType::Bool);
+    if (is_bool(entity.dtype)) return entity.value;
+    return emit(Opcode::Ne, ir::Type::scalar(DType::Bool), {entity.value, constant(entity.dtype, 0)});
+}
+
+DType Lowering::number_type(const Entity& entity, Span span, const char* what) const {
+    if (!entity.is_number()) {
+        const char* got = entity.is(Entity::Kind::Array)    ? "an array"
+                          : entity.is(Entity::Kind::Tuple)  ? "a tuple"
+                          : entity.is(Entity::Kind::None)   ? "None"
+                          : entity.is(Entity::Kind::String) ? "a string"
+                                                            : "a function or type";
+        type_error(span, std::string(what) + ": expected a number, got " + got,
+                   entity.is(Entity::Kind::Array) ? "a kernel works on one element per thread: index the array" : "");
+    }
+    return entity.dtype;
+}
+
+bool Lowering::terminated() const {
+    const ir::Region& region = *regions_.back();
+    return !region.empty() && ir::info(region.back().code).has('t');
+}
+
+}  // namespace treadle::frontend

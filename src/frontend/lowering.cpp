@@ -1,0 +1,90 @@
+#include "frontend/lowering.h"
+
+#include "frontend/scan.h"
+
+namespace treadle::frontend {
+
+Lowering::Lowering(const CompileRequest& request)
+    : request_(request), diagnostics_(request.sources), program_(parse_program(request.program)) {
+    const FunctionSyntax& kernel = program_.at(0);
+    if (kernel.params.size() != request.args.size()) {
+        throw Error(ErrorKind::Type, "[" + kernel.name + "] expected " + std::to_string(kernel.params.size()) + " arguments, got " +
+                                         std::to_string(request.args.size()));
+    }
+}
+
+ir::Function Lowering::run() {
+    // Each pass can only widen types, so a handful is enough; more means that unify is not monotonic.
+    for (int i = 0; i < 20; ++i) {
+        changed_ = false;
+        ir::Function function = pass();
+        if (!changed_) return function;
+    }
+    TREADLE_CHECK(false, "types of " + program_[0].name + " do not settle");
+}
+
+ir::Function Lowering::pass() {
+    function_ = {};
+    frames_.clear();
+    slots_.clear();
+    calls_ = temporaries_ = loops_ = 0;
+    const FunctionSyntax& kernel = program_[0];
+    function_.name = kernel.name;
+    function_.bounds = static_cast<ir::Bounds>(request_.options.bounds);
+    function_.contract = request_.options.contract;
+    function_.fastmath = request_.options.fastmath;
+    ir::Region body;
+    regions_ = {&body};
+    auto frame = std::make_unique<Frame>();
+    frame->syntax = &kernel;
+    frame->function = 0;
+    frame->strict = request_.options.strict_types;
+    frame->scoped = false;
+    frame->variables = names_that_need_variables(kernel);
+    frames_.push_back(std::move(frame));
+    for (std::size_t i = 0; i < kernel.params.size(); ++i) assign_name(kernel.params[i], parameter(request_.args[i]), {});
+    statements(kernel.body);
+    function_.body = std::move(body);
+    return std::move(function_);
+}
+
+Entity Lowering::parameter(const ArgType& type) {
+    const auto next = [&](ir::Type part) {
+        function_.params.push_back(part);
+        return emit(Opcode::Param, part, {}, static_cast<std::int32_t>(function_.params.size() - 1));
+    };
+    if (type.kind == ArgType::Kind::Tuple) {
+        std::vector<Entity> items;
+        for (const ArgType& item : type.items) items.push_back(parameter(item));
+        return Entity::tuple(std::move(items));
+    }
+    if (type.kind == ArgType::Kind::Scalar) return Entity::scalar(next(ir::Type::scalar(type.dtype)), type.dtype);
+    Entity array;
+    array.kind = Entity::Kind::Array;
+    array.dtype = type.dtype;
+    array.layout = static_cast<ir::Layout>(type.layout);
+    array.value = next(ir::Type::pointer());
+    for (int i = 0; i < type.rank; ++i) array.shape.push_back(next(ir::Type::scalar(DType::Int64)));
+    for (int i = 0; i < type.rank; ++i) array.strides.push_back(next(ir::Type::scalar(DType::Int64)));
+    return array;
+}
+
+void Lowering::fail(ErrorKind kind, Span span, const std::string& message, const std::string& hint) const {
+    // Inside library code the user's own call is the place to show.
+    std::size_t depth = frames_.size();
+    while (depth > 1 && frames_[depth - 1]->function >= request_.sources.size()) --depth;
+    std::size_t function = depth == 0 ? 0 : frames_[depth - 1]->function;
+    if (depth < frames_.size() || span.line < 0) {
+        span = here_;
+        function = here_function_;
+    }
+    diagnostics_.fail(kind, function, span, message, hint);
+}
+
+void Lowering::type_error(Span span, const std::string& message, const std::string& hint) const {
+    fail(ErrorKind::Typing, span, message, hint);
+}
+
+ir::Function lower(const CompileRequest& request) { return Lowering(request).run(); }
+
+}  // namespace treadle::frontend

@@ -1,0 +1,157 @@
+// Kernel syntax -> typed IR.
+//
+// The tree is lowered from top to bottom, types flowing forward. Variables are typed by what was assigned to them; when a later
+// assignment widens a variable that was already used, the whole function is lowered again with the wider type, until nothing
+// changes. Calls of device and library functions are lowered in place: the IR has no calls.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "frontend/diagnostics.h"
+#include "frontend/entity.h"
+#include "frontend/syntax.h"
+#include "service/compiler_service.h"
+
+namespace treadle::frontend {
+
+using ir::Opcode;
+using ir::ValueId;
+
+enum class Handler { Index, Grid, Range, Len, Abs, MinMax, Round, Convert, Power, DivMod, FloatOp, Predicate, Library, Ldexp, Select, IntOp, Bitcast };
+
+struct Builtin {
+    std::string_view text;
+    Handler handler;
+    Opcode opcode;
+    int min_args;
+    int max_args;
+};
+const Builtin* find_builtin(std::string_view text);
+
+// Lowers a whole program. The first function is the kernel; args type its parameters.
+ir::Function lower(const CompileRequest& request);
+
+class Lowering {
+public:
+    explicit Lowering(const CompileRequest& request);
+    ir::Function run();
+
+private:
+    // A function being lowered: the kernel itself or one inlined call.
+    struct Frame {
+        const FunctionSyntax* syntax;
+        std::size_t function;  // index in the program; sources are found by it
+        std::string prefix;    // of its variables' names
+        bool strict;
+        bool scoped;           // return becomes set result, leave
+        std::set<std::string, std::less<>> variables;
+        std::map<std::string, Entity, std::less<>> names;
+        Entity result;
+        bool returned = false;
+    };
+    struct Variable {
+        VarType type;
+        bool changed = false;
+    };
+
+    // lowering.cpp
+    ir::Function pass();
+    Entity parameter(const ArgType& type);
+    // lower_statements.cpp
+    void statements(const std::vector<Node>& nodes);
+    void statement(const Node& node);
+    void lower_if(const Node& node);
+    void lower_while(const Node& node);
+    void lower_for(const Node& node);
+    void lower_for_range(const Node& node);
+    void lower_return(const Node& node);
+    void assign(const Node& target, const Entity& value);
+    void assign_name(const std::string& name, const Entity& value, Span span);
+    ir::Region branch(const std::vector<Node>& nodes);
+    // lower_variables.cpp
+    VarType type_of(const Entity& entity) const;
+    void write_variable(const std::string& name, const Entity& value, Span span);
+    void write_parts(const std::string& name, const VarType& type, const Entity& value, Span span);
+    Entity read_variable(const std::string& name, Span span);
+    Entity read_parts(const std::string& name, const VarType& type);
+    std::int32_t slot(const std::string& name, ir::Type type);
+    // lower_expressions.cpp
+    Entity expression(const Node& node);
+    Entity atom(const Node& node);
+    Entity attribute(const Node& node);
+    Entity logical(const Node& node);
+    Entity comparison(const Node& node);
+    Entity conditional(const Node& node);
+    Entity unary(std::string_view op, const Entity& a, Span span);
+    Entity choose(const Entity& condition, const Entity& a, const Entity& b, Span span);
+    // lower_operators.cpp
+    Entity binary(std::string_view op, const Entity& a, const Entity& b, Span span);
+    Entity arithmetic(Opcode code, const Entity& a, const Entity& b, DType type);
+    Entity power(const Entity& a, const Entity& b, Span span);
+    Entity compare(std::string_view op, const Entity& a, const Entity& b, Span span);
+    DType strict_type(const Entity& a, const Entity& b, Span span);
+    bool fold(std::string_view op, const Entity& a, const Entity& b, Entity& result) const;
+    // lower_arrays.cpp
+    Entity load(const Node& node);
+    Entity table_element(const Node& table, const Entity& index, Span span);
+    Entity element(const Entity& array, const Entity& index, Span span);
+    void store(const Node& target, const Entity& value);
+    std::vector<Entity> index_list(const Entity& array, const Entity& index, Span span);
+    std::vector<ValueId> access_operands(const Entity& array, const std::vector<Entity>& indices, Span span);
+    Entity view(const Entity& array, const std::vector<Entity>& indices, Span span);
+    Entity shape_tuple(const Entity& array, const std::vector<ValueId>& extents) const;
+    // lower_calls.cpp
+    Entity call(const Node& node);
+    Entity call_builtin(const Builtin& row, std::vector<Entity> args, Span span);
+    Entity call_builtin_by_handler(const Builtin& row, std::vector<Entity>& args, Span span);
+    Entity grid(const Builtin& row, const Entity& dims, Span span);
+    Entity thread_query(Opcode code, int dimension);
+    Entity round(const std::vector<Entity>& args, Span span);
+    Entity min_max(const Builtin& row, const std::vector<Entity>& args, Span span);
+    Entity float_op(const Builtin& row, const std::vector<Entity>& args, Span span);
+    Entity predicate(const Builtin& row, const Entity& x, Span span);
+    Entity convert(const Entity& value, DType type, Span span);
+    Entity call_library(std::string_view name, const std::vector<Entity>& args, Span span);
+    Entity call_library_typed(std::string_view name, const std::vector<Entity>& args, Span span);
+    Entity inline_call(const FunctionSyntax& syntax, std::size_t function, bool strict, const std::vector<Entity>& args, Span span);
+    // lower_values.cpp: emitting
+    ValueId emit(ir::Op op);
+    ValueId emit(Opcode code, ir::Type type, std::vector<ValueId> operands, std::int32_t index = 0);
+    void emit_effect(Opcode code, std::vector<ValueId> operands = {}, std::int32_t index = 0);
+    ValueId constant(DType type, std::uint64_t bits);
+    static std::uint64_t literal_bits(const Entity& literal, DType type);
+    ValueId literal(const Entity& literal, DType type) { return constant(type, literal_bits(literal, type)); }
+    ValueId as(const Entity& number, DType type);  // the value converted to a type
+    Entity firm(const Entity& entity);             // a literal becomes a value of its own type
+    ValueId truth(const Entity& entity, Span span);
+    DType number_type(const Entity& entity, Span span, const char* what) const;
+
+    Frame& frame() { return *frames_.back(); }
+    const Frame& frame() const { return *frames_.back(); }
+    ir::Region& region() { return *regions_.back(); }
+    bool terminated() const;
+    [[noreturn]] void fail(ErrorKind kind, Span span, const std::string& message, const std::string& hint = "") const;
+    [[noreturn]] void type_error(Span span, const std::string& message, const std::string& hint = "") const;
+
+    const CompileRequest& request_;
+    Diagnostics diagnostics_;
+    std::vector<FunctionSyntax> program_;
+    std::map<std::string, Variable> types_;  // lasts over the passes
+    bool changed_ = false;
+    // of one pass
+    ir::Function function_;
+    std::vector<std::unique_ptr<Frame>> frames_;
+    std::vector<ir::Region*> regions_;
+    std::map<std::string, std::int32_t> slots_;
+    int calls_ = 0;
+    int temporaries_ = 0;
+    int loops_ = 0;
+    Span here_;  // of the user's statement being lowered, for line numbers
+    std::size_t here_function_ = 0;
+};
+
+}  // namespace treadle::frontend

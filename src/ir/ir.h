@@ -1,0 +1,141 @@
+// The kernel IR: typed operations in structured regions, with mutable per-thread variables.
+//
+//     kernel @scale(%0: ptr, %1: int64, %2: int64) bounds=guard {
+//       %3 = thread_idx : int32
+//       %4 = cast %3 : int64
+//       %5 = load %0, %1, %2, %4 {index=1, layout=1} : float32
+//       %6 = add %5, %5 : float32
+//       store %0, %1, %2, %4, %6 {index=1, layout=1, elem=float32}
+//     }
+//
+// Values are defined once and visible in the rest of their region and in regions inside it. What changes lives in variables
+// (var_get, var_set), so that control flow needs no joins and masks can be laid over it; LLVM makes registers of them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/dtype.h"
+#include "ir/shape.h"
+
+namespace treadle::ir {
+
+enum class Opcode : std::uint8_t {
+#define TREADLE_OP(Name, text, operands, result, regions, traits) Name,
+#include "ir/ops.def"
+#undef TREADLE_OP
+    Count
+};
+
+struct OpInfo {
+    std::string_view text;
+    int operands;
+    char result;
+    int regions;
+    std::string_view traits;
+    bool has(char trait) const { return traits.find(trait) != std::string_view::npos; }
+};
+const OpInfo& info(Opcode code);
+Opcode opcode_from_text(std::string_view text);  // Opcode::Count when unknown
+
+// The type of a value: an element type, a pointer, or nothing.
+struct Type {
+    enum class Kind : std::uint8_t { None, Scalar, Pointer };
+    Kind kind = Kind::None;
+    DType dtype = DType::Count;
+
+    static Type none() { return {}; }
+    static Type scalar(DType dtype) { return {Kind::Scalar, dtype}; }
+    static Type pointer() { return {Kind::Pointer, DType::Count}; }
+    bool is_scalar() const { return kind == Kind::Scalar; }
+    bool is_pointer() const { return kind == Kind::Pointer; }
+    bool operator==(const Type&) const = default;
+};
+std::string to_string(Type type);
+
+// What is known of an array's strides when the kernel is compiled.
+enum class Layout : std::uint8_t {
+    Any,        // strides are run-time values
+    Dense,      // C-contiguous
+    InnerDense, // the last stride is the element size
+    InnerZero,  // the last stride is zero: one element broadcast along the last axis
+};
+
+// What happens to an index outside an array.
+enum class Bounds : std::uint8_t { Guard, Raise, Off };
+
+// A line number holds the function it counts in: (index in the program << kLineBits) | line, the first line being 1.
+inline constexpr int kLineBits = 20;
+
+using ValueId = std::uint32_t;
+inline constexpr ValueId kNoValue = ~0u;
+
+struct Op;
+using Region = std::vector<Op>;
+
+struct Op {
+    Opcode code = Opcode::Const;
+    Type type;                       // of the result
+    ValueId result = kNoValue;
+    std::vector<ValueId> operands;
+    std::vector<Region> regions;
+    std::uint64_t imm = 0;           // Const: the bits, zero-extended
+    std::int32_t index = 0;          // dimension, parameter, variable, rank or table
+    DType elem = DType::Count;       // element type in memory
+    Layout layout = Layout::Any;
+    std::int32_t line = 0;           // see kLineBits
+    bool exact = false;              // float operation that must not be contracted
+    // filled in by passes/analyze_shapes, not part of the text
+    bool divergent = false;          // control flow on which the lanes of a packet may part
+    bool blend = false;              // var_set that must keep the old value of inactive lanes
+};
+
+struct Variable {
+    std::string name;
+    Type type;
+};
+
+struct Table {
+    DType dtype;
+    std::vector<std::uint64_t> bits;
+};
+
+struct Function {
+    std::string name;
+    std::vector<Type> params;
+    std::vector<Variable> variables;
+    std::vector<Table> tables;
+    std::vector<Type> values;  // type of each value by id
+    Bounds bounds = Bounds::Guard;
+    bool contract = true;      // a * b + c may be rounded once
+    bool fastmath = false;
+    Region body;
+    // filled in by passes/analyze_shapes
+    std::vector<Shape> value_shapes;
+    std::vector<Shape> variable_shapes;
+    std::vector<bool> nonnegative;  // by value: known to be >= 0
+
+    ValueId new_value(Type type) {
+        values.push_back(type);
+        return static_cast<ValueId>(values.size() - 1);
+    }
+};
+
+std::string print(const Function& function);
+// Reads what print writes. Throws Error(Compile) with the line number on malformed text.
+Function parse(std::string_view text);
+// Checks operand counts, types, dominance and structure; throws Error(Internal) naming the operation.
+void verify(const Function& function);
+
+// Calls visit(op) for every operation, outer ones before inner ones.
+template <class Region, class Visit>
+void walk(Region& region, const Visit& visit) {
+    for (auto& op : region) {
+        visit(op);
+        for (auto& inner : op.regions) walk(inner, visit);
+    }
+}
+
+}  // namespace treadle::ir
