@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the Markdown files: every relative link leads to a file, and every Python example is valid Python.
 
-    python3 scripts/check_docs.py [ROOT]
+python3 scripts/check_docs.py [ROOT]
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks that every `#include` follows the layers of CONTRIBUTING.md.
 
-Includes of the project are written relative to `src/`: `#include "base/dtype.h"`. ALLOWED says which folders a folder may
-include (itself always); HOMES says which folders may see the headers of another library.
+Includes of the project are written relative to `src/`: `#include "base/dtype.h"`. ALLOWED says which folders a
+folder may include (itself always); HOMES says which folders may see the headers of another library.
 
     python3 scripts/check_layers.py [ROOT]
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks for calls that library code must not make, for open ends without a reference, and for files that grew too long.
+"""Checks for calls that library code must not make, open ends without a reference, and files that grew too long.
 
-Comments and string literals are left out before the calls are looked for. EXCEPTIONS lists the files with a right to one.
+Comments and string literals are left out before the calls are looked for. EXCEPTIONS lists the files that may.
 
     python3 scripts/check_symbols.py [ROOT]
 """

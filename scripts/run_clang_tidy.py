@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs clang-tidy over the project's C++ files, in parallel, and only over those whose text or includes changed.
 
-A file that passed leaves a stamp in STAMPS: a hash of the file, of all project headers it reaches, of its compile command,
-of .clang-tidy and of the tool's version. A file whose stamp is still right is not checked again.
+A file that passed leaves a stamp in STAMPS: a hash of the file, of all project headers it reaches, of its compile
+command, of .clang-tidy and of the tool's version. A file whose stamp is still right is not checked again.
 
     python3 scripts/run_clang_tidy.py --build build/release --tool .venv/bin/clang-tidy [--stamps build/lint]
 """
@@ -93,7 +93,7 @@ def main() -> int:
     failed = 0
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         results = pool.map(lambda item: check(options.tool, options.build, item[0]), work)
-        for (file, stamp, key), (status, output) in zip(work, results):
+        for (file, stamp, key), (status, output) in zip(work, results, strict=True):
             if status == 0:
                 stamp.write_text(key, encoding="utf-8")
             else:
