@@ -23,9 +23,10 @@ BANNED: dict[str, tuple[re.Pattern[str], str]] = {
     "#pragma omp": (re.compile(r"^\s*#\s*pragma\s+omp\b"), "use base/thread_pool.h"),
 }
 
-# (file, banned name) -> the reason.
+# (file, banned name or "open end") -> the reason.
 EXCEPTIONS: dict[tuple[str, str], str] = {
     ("src/base/log.cpp", "printf"): "the sink of the log",
+    ("tests/python/test_scripts.py", "open end"): "the tests of this check",
 }
 
 OPEN_END = re.compile(r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))")
@@ -73,7 +74,7 @@ def check_tree(root: Path) -> tuple[list[str], list[str]]:
             warnings.append(f"{path}:{len(lines)}: {len(lines)} lines; is there a seam to cut along?")
         for number, line in enumerate(lines, 1):
             mark = OPEN_END.search(line)
-            if mark:
+            if mark and (path, "open end") not in EXCEPTIONS:
                 errors.append(f"{path}:{number}: {mark[1]} without a reference; write {mark[1]}(#NUMBER)")
     return errors, warnings
 
