@@ -18,7 +18,7 @@ ALLOWED: dict[str, set[str] | None] = {
     "base": set(),
     "ir": {"base"},
     "library": {"base"},
-    "frontend": {"base", "ir", "library"},
+    "frontend": {"base", "ir", "library", "service"},
     "passes": {"base", "ir"},
     "codegen": {"base", "ir"},
     "service": {"base"},
