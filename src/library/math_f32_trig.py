@@ -1,0 +1,78 @@
+"""float32 circular functions.
+
+sin and cos subtract a multiple of pi (an odd multiple of pi / 2 for cos), given by three constants and fma, and evaluate one odd
+polynomial on [-pi/2, pi/2]. Arguments of 2**18 and more take their remainder from a table of 2**(16 b) / pi mod 2 in float64.
+"""
+
+ROUND = 12582912.0
+INV_PI = 0.31830987334251404
+PI_1 = 3.1415927410125732
+PI_2 = -8.742277657347586e-08
+PI_3 = -3.4302490200117637e-15
+PI = 3.141592653589793
+BIG = 262144.0
+
+TURNS_0: "float64" = (0.3183098861837907, 0.7567009409054499, -0.8471368204354105, 0.04133594494115648,
+    0.9924876636310758, -0.3284762738195453, 0.9789189622803792)
+TURNS_1: "float64" = (-1.9678676675182486e-17, -2.6689180177627664e-17, 5.4263175927554807e-17, 1.4329418731735981e-18,
+    -1.5589282983320628e-17, 2.3488816399632256e-17, 3.8847923520009147e-17)
+
+
+def _turns_f32(ax):
+    """ax / pi mod 2 as a sum of two float64."""
+    e = (bitcast_int32(ax) >> 23) - 151
+    b = select(e > 0, e, int32(0)) >> 4
+    m = float64(ax) * bitcast_float64(int64(1023 - (b << 4)) << 52)
+    t = TURNS_0[b]
+    p = m * t
+    low = fma(m, t, -p) + m * TURNS_1[b]
+    p = p - 2.0 * rint(p * 0.5)
+    high = p + low
+    return high, low - (high - p)
+
+
+def _reduce_f32(ax, half):
+    """ax - (n + half) * pi in [-pi/2, pi/2] for a large ax, and n mod 2 as a sign bit; half is 0 or 0.5."""
+    h = float64(half)
+    high, low = _turns_f32(ax)
+    n = rint(high - h)
+    r = float32(((high - (n + h)) + low) * PI)
+    return r, select(abs(n) == 1.0, uint32(0x80000000), uint32(0))
+
+
+def _sin_poly_f32(r):
+    """sin(r) for |r| <= pi/2, degree 9, relative error 2**-27."""
+    z = r * r
+    p = fma(z, 2.606081807243754e-06, -0.00019809773948509246)
+    p = fma(p, z, 0.008333069272339344)
+    p = fma(p, z, -0.16666659712791443)
+    return fma(r * z, p, r)
+
+
+def sin_f32(x):
+    ax = abs(x)
+    t = fma(ax, INV_PI, ROUND)
+    k = t - ROUND
+    r = fma(k, -PI_1, ax)
+    r = fma(k, -PI_2, r)
+    r = fma(k, -PI_3, r)
+    flip = bitcast_uint32(t) << 31
+    if not (ax < BIG):
+        r, flip = _reduce_f32(ax, float32(0.0))
+    sign = (bitcast_uint32(x) & 0x80000000) ^ flip
+    return bitcast_float32(bitcast_uint32(_sin_poly_f32(r)) ^ sign)
+
+
+def cos_f32(x):
+    ax = abs(x)
+    t = fma(ax, INV_PI, -0.5) + ROUND
+    k = (t - ROUND) + 0.5
+    # cos(x) = -(-1)**n sin(r): the minus is taken by negating r
+    r = fma(k, PI_1, -ax)
+    r = fma(k, PI_2, r)
+    r = fma(k, PI_3, r)
+    flip = bitcast_uint32(t) << 31
+    if not (ax < BIG):
+        r, flip = _reduce_f32(ax, float32(0.5))
+        r = -r
+    return bitcast_float32(bitcast_uint32(_sin_poly_f32(r)) ^ flip)
