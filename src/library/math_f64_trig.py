@@ -91,7 +91,8 @@ def _reduce_f64(ax, half):
 
 
 def _sin_poly_f64(r, c):
-    """sin(r + c) for |r| <= pi/2 and a tiny c, degree 17, relative error 2**-61."""
+    """sin(r + c) for |r| <= pi/2 and a tiny c, degree 17, relative error 2**-61. Splitting off -z / 8, which is exact, spares a
+    rounding near pi/2."""
     z = r * r
     w = z * z
     a = fma(z, 2.7214839137562557e-15, -7.643024796306507e-13)
@@ -99,8 +100,9 @@ def _sin_poly_f64(r, c):
     d = fma(z, 2.755731921159194e-06, -0.00019841269841212547)
     p = fma(fma(a, w, b), w, d)
     p = fma(p, z, 0.008333333333333207)
-    p = fma(p, z, -0.16666666666666666)
-    return r + fma(r * z, p, c)
+    p = fma(p, z, -0.04166666666666666)
+    v = fma(p, z, -0.125 * z)
+    return r + fma(v, r, fma(c, -0.5 * z, c))
 
 
 def sin_f64(x):
