@@ -36,3 +36,44 @@ def exp_f32(x):
         y = select(x > 89.0, bitcast_float32(uint32(0x7F800000)), y)
         y = select(x < -104.0, float32(0.0), y)
     return y
+
+
+def exp2_f32(x):
+    t = x + ROUND
+    k = t - ROUND
+    p = fma(x - k, _exp2_series_f32(x - k), 1.0)
+    y = bitcast_float32(bitcast_int32(p) + (bitcast_int32(t) << 23))
+    if not (abs(x) < 125.0):
+        y = _scale_f32(p, bitcast_int32(t) - ROUND_BITS)
+        y = select(x > 129.0, bitcast_float32(uint32(0x7F800000)), y)
+        y = select(x < -151.0, float32(0.0), y)
+    return y
+
+
+def _exp2_series_f32(r):
+    """(2**r - 1) / r for |r| <= 1/2, degree 5; relative error of the power 2**-26."""
+    q = fma(r, 0.00013336929259821773, 0.0013387924991548061)
+    q = fma(q, r, 0.009625437669456005)
+    q = fma(q, r, 0.055503662675619125)
+    q = fma(q, r, 0.24022594094276428)
+    return fma(q, r, 0.6931471824645996)
+
+
+def expm1_f32(x):
+    t = fma(x, LOG2E, ROUND)
+    k = t - ROUND
+    r = fma(k, -LN2_HI, x)
+    r = fma(k, -LN2_LO, r)
+    q = fma(r, 0.00014933031343389302, 0.0013930524000898004)
+    q = fma(q, r, 0.008341606706380844)
+    q = fma(q, r, 0.041666511446237564)
+    q = fma(q, r, 0.16666635870933533)
+    q = fma(q, r, 0.5)
+    p = fma(r * r, q, r)
+    s = bitcast_float32((bitcast_int32(t) << 23) + 0x3F800000)
+    y = fma(s, p, s - 1.0)
+    if not (abs(x) < 87.0):
+        y = _scale_f32(p + 1.0, bitcast_int32(t) - ROUND_BITS)
+        y = select(x > 89.0, bitcast_float32(uint32(0x7F800000)), y)
+        y = select(x < 0.0, float32(-1.0), y)
+    return copysign(y, x)

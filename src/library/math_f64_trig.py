@@ -1,16 +1,21 @@
 """float64 circular functions.
 
 sin and cos subtract a multiple of pi (an odd multiple of pi / 2 for cos), given by three constants and fma, and evaluate one odd
-polynomial on [-pi/2, pi/2]. The remainder keeps a low part. Arguments of 2**30 and more take their remainder from a table of
-2**(32 b) / pi mod 2, each entry a sum of four values.
+polynomial on [-pi/2, pi/2]. The second constant has 32 bits, so that its multiples and the differences that give the low part of the
+remainder are exact. Arguments of 2**21 and more take their remainder from a table of 2**(32 b) / pi mod 2, each entry a sum of four
+values.
 """
 
 ROUND = 6755399441055744.0
 INV_PI = 0.3183098861837907
 PI_1 = 3.141592653589793
-PI_2 = 1.2246467991473532e-16
-PI_3 = -2.9947698097183397e-33
-BIG = 1073741824.0
+PI_2 = 1.224646798818428e-16
+PI_3 = 3.2892513872648515e-26
+HALF_PI_1 = 1.5707963267948966
+HALF_PI_2 = 6.12323399409214e-17
+HALF_PI_3 = 1.6446256936324258e-26
+PI_LOW = 1.2246467991473532e-16
+BIG = 2097152.0
 
 TURNS_0: "float64" = (0.3183098861837907, -0.8471368204354105, 0.9924876636310758, 0.9789189622803792,
     0.42848651404904736, 0.6177029686506639, 0.9967147013952551, -0.06497367078957618, 0.8576998182408279,
@@ -85,7 +90,7 @@ def _reduce_f64(ax, half):
     h, b = _two_sum_f64(h, v1)
     low = (a + b) + v2
     r = h * PI_1
-    c = fma(h, PI_1, -r) + fma(h, PI_2, low * PI_1)
+    c = fma(h, PI_1, -r) + fma(h, PI_LOW, low * PI_1)
     odd = abs(n - 2.0 * rint(n * 0.5)) == 1.0
     return r, c, select(odd, uint64(0x8000000000000000), uint64(0))
 
