@@ -158,7 +158,7 @@ def cospi_f32(x):
 def _sinpi_poly_f32(r):
     """sin(pi r) for |r| <= 1/2, degree 9; the first coefficient has a low part."""
     z = r * r
-    p = fma(z, 0.07722026109695435, -0.598137378692627)
-    p = fma(p, z, 2.5500669479370117)
-    p = fma(p, z, -5.1677117347717285)
+    p = fma(z, 0.07771962136030197, -0.5983314514160156)
+    p = fma(p, z, 2.550086259841919)
+    p = fma(p, z, -5.167710781097412)
     return fma(r, 3.1415927410125732, r * fma(p, z, -8.742277657347586e-08))
