@@ -214,8 +214,9 @@ def _sinpi_poly_f64(r):
     p = fma(p, w, fma(z, 0.0004662989042219374, -0.007370430321647953))
     p = fma(p, w, fma(z, 0.08214588655279909, -0.5992645293177654))
     p = fma(p, z, 2.550164039877269)
-    p = fma(p, z, -5.167712780049969)
-    return fma(r, 3.141592653589793, r * fma(p, z, 1.2246467991473532e-16))
+    p = fma(p, z, -1.1677127800499694)
+    # -4 z is exact; splitting it off spares a rounding near 1/2.
+    return fma(r, 3.141592653589793, r * fma(-4.0, z, fma(p, z, 1.2246467991473532e-16)))
 
 
 def sinpi_f64(x):
