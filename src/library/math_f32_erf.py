@@ -1,6 +1,6 @@
 """float32 error functions.
 
-Below 1/2 an odd minimax polynomial; above erfc(x) = exp(-x**2) G(t) / (x + 1) with t = (x - A) / (x + A) and a polynomial G of degree 9.
+Below 1/2 an odd minimax polynomial; above erfc(x) = exp(-x**2) G(t) / (x + 3/4) with t = (x - A) / (x + A) and a polynomial G of degree 9.
 The exponent, the quotient and the product carry their rounding errors along.
 """
 
@@ -23,25 +23,25 @@ def _erf_series_f32(z):
 def _erfc_parts_f32(x):
     """erfc(x) = p * 2**k for x >= 1/2 where the result is a normal number or less; k stands in the low bits of the second result."""
     d = x + A
-    e = x + 1.0
+    e = x + 0.75
     j = 1.0 / (d * e)
     i = j * d
-    i_low = i * fma(-i, x - (e - 1.0), fma(-i, e, 1.0))
+    i_low = i * fma(-i, x - (e - 0.75), fma(-i, e, 1.0))
     t = (x - A) * (j * e)
-    p = fma(t, 0.00019880197942256927, -0.00031366388429887593)
-    p = fma(p, t, -0.0013921245699748397)
-    p = fma(p, t, 0.0026353197172284126)
-    p = fma(p, t, 0.007415558211505413)
-    p = fma(p, t, -0.030718019232153893)
-    p = fma(p, t, 0.030102983117103577)
-    p = fma(p, t, 0.059440478682518005)
-    p = fma(p, t, -0.25422245264053345)
-    p = fma(p, t, -1.1749163419949582e-08) + 0.75103360414505
+    p = fma(t, 0.0001905101235024631, -0.00039531919173896313)
+    p = fma(p, t, -0.001346330507658422)
+    p = fma(p, t, 0.0033225060906261206)
+    p = fma(p, t, 0.006567295175045729)
+    p = fma(p, t, -0.03613951429724693)
+    p = fma(p, t, 0.05636564642190933)
+    p = fma(p, t, -0.0029749178793281317)
+    p = fma(p, t, -0.15467512607574463)
+    p = fma(p, t, -2.4183394842225425e-08) + 0.6932618021965027
     h = x * x
     s = fma(h, -LOG2E, ROUND)
     k = s - ROUND
     r = fma(k, -LN2_HI, -h)
-    r = fma(k, -LN2_LO, r) + fma(-x, x, h)
+    r = r + fma(k, -LN2_LO, fma(-x, x, h))
     q = fma(r, 0.0013836227590218186, 0.008369192481040955)
     q = fma(q, r, 0.0416681282222271)
     q = fma(q, r, 0.16666516661643982)

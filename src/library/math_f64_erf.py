@@ -1,6 +1,6 @@
 """float64 error functions.
 
-Below 1/2 an odd minimax polynomial; above erfc(x) = exp(-x**2) G(t) / (x + 1) with t = (x - A) / (x + A) and a polynomial G of degree
+Below 1/2 an odd minimax polynomial; above erfc(x) = exp(-x**2) G(t) / (x + 3/4) with t = (x - A) / (x + A) and a polynomial G of degree
 22. The exponent, the quotient and the product carry their rounding errors along.
 """
 
@@ -25,29 +25,29 @@ def _erf_series_f64(z):
 def _erfc_parts_f64(x):
     """erfc(x) = p * 2**k for x >= 1/2 where the result is a normal number or less; k stands in the low bits of the second result."""
     d = x + A
-    e = x + 1.0
+    e = x + 0.75
     j = 1.0 / (d * e)
     i = j * d
-    i_low = i * fma(-i, x - (e - 1.0), fma(-i, e, 1.0))
+    i_low = i * fma(-i, x - (e - 0.75), fma(-i, e, 1.0))
     t = (x - A) * (j * e)
     w = t * t
-    p = fma(t, -1.425151990396521e-09, -1.8066765222978776e-09)
-    p = fma(p, w, fma(t, 1.5383495150762906e-08, 1.528815443121177e-08))
-    p = fma(p, w, fma(t, -1.1214026695175086e-07, -6.428101659742032e-08))
-    p = fma(p, w, fma(t, 7.833063173869578e-07, -1.572903575233956e-07))
-    p = fma(p, w, fma(t, -5.347539540935965e-06, 8.10043926001909e-06))
-    p = fma(p, w, fma(t, 2.7616367467443587e-05, -0.00012112764374725608))
-    p = fma(p, w, fma(t, 7.062549901090634e-05, 0.0008650452572747893))
-    p = fma(p, w, fma(t, -0.00397180856910087, 0.010070828133080773))
-    p = fma(p, w, fma(t, -0.01727508730882928, 0.018750997232643365))
-    p = fma(p, w, fma(t, -0.0030998090547610015, -0.040647578516887425))
-    p = fma(p, w, fma(t, 0.11479674120104262, -0.20683126504048674))
-    p = fma(p, t, 4.576731546644433e-17) + 0.691551176056433
+    p = fma(t, -1.5422152179836694e-09, -1.5881695903872805e-09)
+    p = fma(p, w, fma(t, 1.654079914445851e-08, 1.3124692859259677e-08))
+    p = fma(p, w, fma(t, -1.1996431416716635e-07, -4.6210594297758834e-08))
+    p = fma(p, w, fma(t, 8.291416108359801e-07, -3.2212142377779605e-07))
+    p = fma(p, w, fma(t, -5.5346773371192e-06, 9.646290254152228e-06))
+    p = fma(p, w, fma(t, 2.6720441601776022e-05, -0.00013310233830670742))
+    p = fma(p, w, fma(t, 0.00010874116414164345, 0.0008714290900494698))
+    p = fma(p, w, fma(t, -0.004422549173089498, 0.012125983421598993))
+    p = fma(p, w, fma(t, -0.02331089330196043, 0.03245157890638965))
+    p = fma(p, w, fma(t, -0.028750887062809552, 0.00024539536409349394))
+    p = fma(p, w, fma(t, 0.058294724471887244, -0.13847578216663012))
+    p = fma(p, t, 4.9202351643878354e-17) + 0.6551537457376734
     h = x * x
     s = fma(h, -LOG2E, ROUND)
     k = s - ROUND
     r = fma(k, -LN2_HI, -h)
-    r = fma(k, -LN2_LO, r) + fma(-x, x, h)
+    r = r + fma(k, -LN2_LO, fma(-x, x, h))
     v = r * r
     b = fma(r, 0.1666666666666643, 0.5000000000000011)
     d = fma(r, 0.008333333333479553, 0.0416666666665256)

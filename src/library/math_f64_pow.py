@@ -11,8 +11,8 @@ CUBE_HI = 0.9617966939259756
 CUBE_LO = 5.0577616648125907e-17
 
 
-def pow_f64(x, y):
-    a = abs(x)
+def _log2_pair_f64(a):
+    """log2(a) as a sum of two float64, to about 2**-66."""
     k, f = _log_reduce_f64(a)
     d = f + 2.0
     i = 1.0 / d
@@ -38,15 +38,25 @@ def pow_f64(x, y):
     h = k + v
     l = ((k - h) + v) + rest
     g = h + l
-    g_low = l - (g - h)
-    e = y * g
-    e_low = fma(y, g, -e) + y * g_low
+    return g, l - (g - h)
+
+
+def _exp2_pair_f64(e, e_low):
+    """2**(e + e_low) = p * 2**n, n in the low bits of the second result."""
     t = e + ROUND
     r = (e - (t - ROUND)) + e_low
-    # 2**r through exp(r ln 2), the argument with its low part
+    # through exp(r ln 2), the argument with its low part
     m = r * 0.6931471805599453
     b = _exp_poly_f64(m)
-    b = fma(b, fma(r, 0.6931471805599453, -m) + r * 2.3190468138462996e-17, b)
+    return fma(b, fma(r, 0.6931471805599453, -m) + r * 2.3190468138462996e-17, b), t
+
+
+def pow_f64(x, y):
+    a = abs(x)
+    g, g_low = _log2_pair_f64(a)
+    e = y * g
+    e_low = fma(y, g, -e) + y * g_low
+    b, t = _exp2_pair_f64(e, e_low)
     out = bitcast_float64(bitcast_int64(b) + (bitcast_int64(t) << 52))
     if not (abs(e) < 1020.0 and x > 0.0):
         infinity = bitcast_float64(uint64(0x7FF0000000000000))

@@ -206,8 +206,8 @@ def tan_f64(x):
     return bitcast_float64(bitcast_uint64(y) ^ (bitcast_uint64(x) & 0x8000000000000000))
 
 
-def _sinpi_poly_f64(r):
-    """sin(pi r) for |r| <= 1/2, degree 17; the first coefficient has a low part."""
+def _sinpi_series_f64(r):
+    """(sin(pi r) / r - 3.141592653589793) for |r| <= 1/2, degree 16."""
     z = r * r
     w = z * z
     p = fma(z, 7.673843862719341e-07, -2.1901169319421544e-05)
@@ -216,7 +216,19 @@ def _sinpi_poly_f64(r):
     p = fma(p, z, 2.550164039877269)
     p = fma(p, z, -1.1677127800499694)
     # -4 z is exact; splitting it off spares a rounding near 1/2.
-    return fma(r, 3.141592653589793, r * fma(-4.0, z, fma(p, z, 1.2246467991473532e-16)))
+    return fma(-4.0, z, fma(p, z, 1.2246467991473532e-16))
+
+
+def _sinpi_poly_f64(r):
+    return fma(r, 3.141592653589793, r * _sinpi_series_f64(r))
+
+
+def _sinpi_pair_f64(r):
+    """sin(pi r) for |r| <= 1/2 as a sum of two float64."""
+    a = r * 3.141592653589793
+    b = r * _sinpi_series_f64(r)
+    s = a + b
+    return s, ((a - s) + b) + fma(r, 3.141592653589793, -a)
 
 
 def sinpi_f64(x):
