@@ -17,7 +17,7 @@ def _stirling_f64(x):
 
 
 def _gamma_near_f64(a):
-    """gamma(a) for 0 < a <= 3."""
+    """d, its low part and n such that gamma(a) = n / d for 1 <= a <= 3 and n / (d a) for 0 < a < 1."""
     u = select(a < 1.0, a - 0.5, select(a > 2.0, a - 2.5, a - 1.5))
     w = u * u
     p = fma(u, -9.010930824361009e-08, 7.38575949963366e-08)
@@ -27,12 +27,13 @@ def _gamma_near_f64(a):
     p = fma(p, w, fma(u, 0.006612897826162272, -0.04215516936237746))
     p = fma(p, w, fma(u, 0.05096686024772278, 0.1751020260437901))
     p = fma(p, w, fma(u, -0.5266544355255447, -0.04117452644528211))
-    p = fma(p, u, 1.583249839511294e-17) + 1.1283791670955126
-    return select(a > 2.0, a - 1.0, float64(1.0)) / select(a < 1.0, p * a, p)
+    p = fma(p, u, 1.583249839511294e-17)
+    d = p + 1.1283791670955126
+    return d, (1.1283791670955126 - d) + p, select(a > 2.0, a - 1.0, float64(1.0))
 
 
 def _gamma_far_f64(a):
-    """gamma(a) = p * 2**n for 3 < a <= 200, n in the low bits of the second result."""
+    """gamma(a) = (p + p_low) * 2**n for 3 < a <= 200, n in the low bits of the third result."""
     e, e_low = _stirling_f64(a)
     b, t = _exp2_pair_f64(e, e_low)
     u = 1.0 / a
@@ -44,31 +45,46 @@ def _gamma_far_f64(a):
     p = fma(p, w, fma(u, 6.977715762799008e-05, 0.0007840377008819364))
     p = fma(p, w, fma(u, -0.00022947207487209438, -0.0026813271602217875))
     p = fma(p, w, fma(u, 0.003472222222212425, 0.0833333333333334))
-    c = fma(p * u, 1.520346901066281, -9.239528122039697e-17)
-    return fma(b, c, b * 1.520346901066281), t
+    # sqrt(2 pi / e) times the remainder
+    d = fma(p * u, 1.520346901066281, -9.239528122039697e-17)
+    c = d + 1.520346901066281
+    c_low = (1.520346901066281 - c) + d
+    p = fma(b, c, c)
+    return p, fma(b, c, c - p) + fma(b, c_low, c_low), t
 
 
 def tgamma_f64(x):
     a = abs(x)
     c = select(a > 200.0, float64(200.0), a)
+    below = c < 1.0
+    u = float64(1.0)
+    u_low = float64(0.0)
     p = float64(1.0)
+    p_low = float64(0.0)
     t = float64(6755399441055744.0)
     if c <= 3.0:
-        p = _gamma_near_f64(c)
+        u, u_low, p = _gamma_near_f64(c)
     if c > 3.0:
-        p, t = _gamma_far_f64(c)
+        p, p_low, t = _gamma_far_f64(c)
     n = bitcast_int64(t) - 0x4338000000000000
-    y = _scale_f64(p, n)
+    d = select(below, u * c, u)
+    i = 1.0 / d
+    q = p * i
+    q = q + i * (fma(-q, d, p) - q * select(below, fma(u, c, -d) + u_low * c, u_low))
+    y = _scale_f64(q, n)
     if not (x > 0.0 and a > 1e-17):
         infinity = bitcast_float64(uint64(0x7FF0000000000000))
         m = rint(a)
         s, s_low = _sinpi_pair_f64(a - m)
-        # -pi / (c s p), the product and the quotient with their rounding errors
-        v = c * s
-        d = v * p
-        d_low = fma(v, p, -d) + p * fma(c, s_low, fma(c, s, -v))
-        q = -3.141592653589793 / d
-        q = q + (fma(-q, d, -3.141592653589793) - fma(q, d_low, 1.2246467991473532e-16)) / d
+        # -pi u / (c p s), products and quotient with their rounding errors; c and the c below u cancel
+        c = select(below, float64(1.0), c)
+        v = c * p
+        d = v * s
+        d_low = fma(v, s, -d) + fma(v, s_low, fma(c, p_low, fma(c, p, -v)) * s)
+        w = -3.141592653589793 * u
+        w_low = fma(-3.141592653589793, u, -w) - fma(1.2246467991473532e-16, u, 3.141592653589793 * u_low)
+        q = w / d
+        q = q + (fma(-q, d, w) + fma(-q, d_low, w_low)) / d
         y = _scale_f64(select(rint(m * 0.5) * 2.0 != m, -q, q), -n)
         y = select(s == 0.0, infinity - infinity, y)
         y = select(a < 1e-17, 1.0 / x, y)

@@ -42,13 +42,14 @@ def _log2_pair_f64(a):
 
 
 def _exp2_pair_f64(e, e_low):
-    """2**(e + e_low) = p * 2**n, n in the low bits of the second result."""
+    """2**(e + e_low) = (1 + p) * 2**n, n in the low bits of the second result."""
     t = e + ROUND
     r = (e - (t - ROUND)) + e_low
     # through exp(r ln 2), the argument with its low part
     m = r * 0.6931471805599453
-    b = _exp_poly_f64(m)
-    return fma(b, fma(r, 0.6931471805599453, -m) + r * 2.3190468138462996e-17, b), t
+    low = fma(r, 0.6931471805599453, -m) + r * 2.3190468138462996e-17
+    p = _exp_series_f64(m)
+    return p + fma(low, p, low), t
 
 
 def pow_f64(x, y):
@@ -57,6 +58,7 @@ def pow_f64(x, y):
     e = y * g
     e_low = fma(y, g, -e) + y * g_low
     b, t = _exp2_pair_f64(e, e_low)
+    b = b + 1.0
     out = bitcast_float64(bitcast_int64(b) + (bitcast_int64(t) << 52))
     if not (abs(e) < 1020.0 and x > 0.0):
         infinity = bitcast_float64(uint64(0x7FF0000000000000))
