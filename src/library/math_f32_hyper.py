@@ -91,21 +91,11 @@ def _log1p_sum_f32(v, low):
 
 def asinh_f32(x):
     ax = abs(x)
+    # log(x + s) with s = sqrt(x**2 + 1) and s - 1 = x**2 / (1 + s)
     z = ax * ax
-    p = fma(z, -0.009200278669595718, 0.017124464735388756)
-    p = fma(p, z, -0.02267121523618698)
-    p = fma(p, z, 0.030460866168141365)
-    p = fma(p, z, -0.044650956988334656)
-    p = fma(p, z, 0.0750003531575203)
-    p = fma(p, z, -0.1666666716337204)
-    y = fma(ax * z, p, ax)
-    w = fma(ax, ax, 1.0)
-    s = sqrt(w)
-    low = (fma(-s, s, w) + fma(ax, ax, 1.0 - w)) * (0.5 / s)
-    # 1 + v = ax + s; s - 1 is exact in the range where it matters
-    g = s - 1.0
+    g = z / (sqrt(z + 1.0) + 1.0)
     v = ax + g
-    y = select(ax < 0.5, y, _log1p_sum_f32(v, low + select(ax > g, (ax - v) + g, (g - v) + ax)))
+    y = _log1p_sum_f32(v, (ax - v) + g)
     if not (ax < 4096.0):
         k, f = _log_reduce_f32(ax)
         k = k + 1.0
@@ -129,11 +119,12 @@ def acosh_f32(x):
 
 def atanh_f32(x):
     ax = abs(x)
-    z = ax * ax
-    p = fma(z, 0.1763838231563568, 0.05160139501094818)
-    p = fma(p, z, 0.11816439032554626)
-    p = fma(p, z, 0.1422378271818161)
-    p = fma(p, z, 0.2000245302915573)
-    p = fma(p, z, 0.33333301544189453)
-    y = fma(ax * z, p, ax)
-    return copysign(select(ax < 0.5, y, 0.5 * log1p_f32((ax + ax) / (1.0 - ax))), x)
+    # half of log1p(2 x / (1 - x)), the quotient as 2 x + 2 x**2 / (1 - x)
+    d = ax + ax
+    g = d * ax / (1.0 - ax)
+    v = d + g
+    y = 0.5 * _log1p_sum_f32(v, (d - v) + g)
+    if not (ax < 1.0):
+        infinity = bitcast_float32(uint32(0x7F800000))
+        y = select(ax == 1.0, infinity, infinity - infinity)
+    return copysign(y, x)

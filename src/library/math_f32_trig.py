@@ -1,7 +1,7 @@
 """float32 circular functions.
 
 sin and cos subtract a multiple of pi (an odd multiple of pi / 2 for cos), given by three constants and fma, and evaluate one odd
-polynomial on [-pi/2, pi/2]. Arguments of 2**18 and more take their remainder from a table of 2**(16 b) / pi mod 2 in float64.
+polynomial on [-pi/2, pi/2]. Arguments of 2**17 and more take their remainder from a table of 2**(16 b) / pi mod 2 in float64.
 """
 
 ROUND = 12582912.0
@@ -13,7 +13,7 @@ HALF_PI_1 = 1.5707963705062866
 HALF_PI_2 = -4.371138828673793e-08
 HALF_PI_3 = -1.7151245100058819e-15
 PI = 3.141592653589793
-BIG = 262144.0
+BIG = 131072.0
 
 TURNS_0: "float64" = (0.3183098861837907, 0.7567009409054499, -0.8471368204354105, 0.04133594494115648,
     0.9924876636310758, -0.3284762738195453, 0.9789189622803792)
@@ -116,23 +116,25 @@ def sincos_f32(x):
 
 
 def tan_f32(x):
-    """One odd polynomial on [-pi/4, pi/4], degree 13; the reciprocal in odd octants. The remainder keeps a low part."""
+    """One odd polynomial on [-pi/4, pi/4], degree 15; the reciprocal in odd octants. The remainder keeps a low part."""
     ax = abs(x)
     t = fma(ax, 0.6366197466850281, ROUND)
     k = t - ROUND
     s = fma(k, -HALF_PI_1, ax)
-    r = fma(k, -HALF_PI_2, s)
-    # s - r is exact for the larger r only; a small one needs no correction for its own rounding.
-    c = fma(k, -HALF_PI_3, select(abs(r) > 0.02, fma(k, -HALF_PI_2, s - r), float32(0.0)))
+    p = k * HALF_PI_2
+    r = s - p
+    c = ((s - r) - p) - fma(k, HALF_PI_2, -p)
+    c = fma(k, -HALF_PI_3, c)
     n = bitcast_uint32(t)
     if not (ax < BIG):
         r, c, n = _reduce_half_f32(ax)
     z = r * r
-    p = fma(z, 0.009403189644217491, 0.0030911071226000786)
-    p = fma(p, z, 0.024447137489914894)
-    p = fma(p, z, 0.05340687930583954)
-    p = fma(p, z, 0.1333884596824646)
-    p = fma(p, z, 0.33333155512809753)
+    p = fma(z, 0.004454085603356361, -7.081004150677472e-05)
+    p = fma(p, z, 0.010964765213429928)
+    p = fma(p, z, 0.021231455728411674)
+    p = fma(p, z, 0.0540698803961277)
+    p = fma(p, z, 0.1333257555961609)
+    p = fma(p, z, 0.3333335220813751)
     y = r + fma(r * z, p, fma(c, z, c))
     y = select((n & 1) != 0, -1.0 / y, y)
     return bitcast_float32(bitcast_uint32(y) ^ (bitcast_uint32(x) & 0x80000000))
@@ -158,7 +160,8 @@ def cospi_f32(x):
 def _sinpi_poly_f32(r):
     """sin(pi r) for |r| <= 1/2, degree 9; the first coefficient has a low part."""
     z = r * r
-    p = fma(z, 0.07722026109695435, -0.598137378692627)
-    p = fma(p, z, 2.5500669479370117)
-    p = fma(p, z, -5.1677117347717285)
-    return fma(r, 3.1415927410125732, r * fma(p, z, -8.742277657347586e-08))
+    p = fma(z, 0.07771962136030197, -0.5983314514160156)
+    p = fma(p, z, 2.550086259841919)
+    p = fma(p, z, -1.167710781097412)
+    # -4 z is exact; splitting it off spares a rounding near 1/2.
+    return fma(r, 3.1415927410125732, r * fma(-4.0, z, fma(p, z, -8.742277657347586e-08)))

@@ -40,3 +40,46 @@ def log_f64(x):
     h = 0.5 * f * f
     u = fma(s, h + _log_series_f64(s * s), k * LN2_LO)
     return fma(k, LN2_HI, f + (u - h))
+
+
+def _log_pair_f64(f):
+    """log(1 + f) as a sum of two float64, and with an error of 2**-56 of the result."""
+    s = f / (f + 2.0)
+    h = 0.5 * f * f
+    t = s * (h + _log_series_f64(s * s)) - h
+    p = f + t
+    return p, (f - p) + t
+
+
+def log2_f64(x):
+    k, f = _log_reduce_f64(x)
+    p, low = _log_pair_f64(f)
+    return k + fma(p, 1.4426950408889634, fma(p, 2.0355273740931033e-17, low * 1.4426950408889634))
+
+
+def log10_f64(x):
+    k, f = _log_reduce_f64(x)
+    p, low = _log_pair_f64(f)
+    u = fma(p, 1.098319650216765e-17, fma(low, 0.4342944819032518, k * 5.270742310347266e-17))
+    return fma(k, 0.30102999566398114, fma(p, 0.4342944819032518, u))
+
+
+def _log1p_sum_f64(v, low):
+    """log(1 + v + low) for v > -1 below 2**1000 and a low part of rounding size."""
+    n = (bitcast_uint64(1.0 + v) + 0x00095F619980C433) >> 52
+    k = bitcast_float64(n | 0x4330000000000000) - 4503599627371519.0
+    scale = bitcast_float64((2046 - n) << 52)
+    g = scale - 1.0
+    f = fma(v, scale, g)
+    c = fma(low, scale, fma(v, scale, g - f))
+    s = f / (f + 2.0)
+    h = 0.5 * f * f
+    u = fma(s, h + _log_series_f64(s * s), fma(k, LN2_LO, c))
+    return fma(k, LN2_HI, f + (u - h))
+
+
+def log1p_f64(x):
+    y = _log1p_sum_f64(x, float64(0.0))
+    if not (x > -1.0 and x < 9007199254740992.0):
+        y = log_f64(1.0 + x)
+    return copysign(y, x)

@@ -138,3 +138,111 @@ def cos_f64(x):
         r = -r
         c = -c
     return bitcast_float64(bitcast_uint64(_sin_poly_f64(r, c)) ^ flip)
+
+
+def _reduce_half_f64(ax):
+    """ax - n * pi/2 in [-pi/4, pi/4] for a large ax, its low part, and n mod 4."""
+    v0, v1, v2 = _turns_f64(ax)
+    n = rint(2.0 * v0)
+    h, a = _two_sum_f64(v0, -0.5 * n)
+    h, b = _two_sum_f64(h, v1)
+    low = (a + b) + v2
+    r = h * PI_1
+    c = fma(h, PI_1, -r) + fma(h, PI_LOW, low * PI_1)
+    # Adding a power of two leaves n in the low bits, for NaN as well as for numbers.
+    return r, c, bitcast_uint64(n + ROUND)
+
+
+def sincos_f64(x):
+    ax = abs(x)
+    t = fma(ax, 0.6366197723675814, ROUND)
+    k = t - ROUND
+    s = fma(k, -HALF_PI_1, ax)
+    r = fma(k, -HALF_PI_2, s)
+    c = fma(k, -HALF_PI_3, fma(k, -HALF_PI_2, s - r))
+    n = bitcast_uint64(t)
+    if not (ax < BIG):
+        r, c, n = _reduce_half_f64(ax)
+    z = r * r
+    w = z * z
+    p = fma(z, 1.5895669198666778e-10, -2.5050737349528893e-08)
+    p = fma(p, w, fma(z, 2.755731354988899e-06, -0.00019841269829370755))
+    p = fma(p, w, fma(z, 0.008333333333321839, -0.1666666666666663))
+    p = r + fma(r * z, p, c)
+    q = fma(z, -1.1243927376945745e-11, 2.0873652081987666e-09)
+    q = fma(q, w, fma(z, -2.7557300907965983e-07, 2.4801587252275977e-05))
+    q = fma(q, w, fma(z, -0.0013888888888837565, 0.0416666666666666))
+    q = fma(w, q, fma(z, -0.5, 1.0))
+    swap = (n & 1) != 0
+    sine = bitcast_uint64(select(swap, q, p))
+    cosine = bitcast_uint64(select(swap, p, q))
+    sign = (bitcast_uint64(x) ^ (n << 62)) & 0x8000000000000000
+    return bitcast_float64(sine ^ sign), bitcast_float64(cosine ^ (((n + 1) << 62) & 0x8000000000000000))
+
+
+def tan_f64(x):
+    """One odd polynomial on [-pi/4, pi/4], degree 31; the reciprocal in odd octants."""
+    ax = abs(x)
+    t = fma(ax, 0.6366197723675814, ROUND)
+    k = t - ROUND
+    s = fma(k, -HALF_PI_1, ax)
+    r = fma(k, -HALF_PI_2, s)
+    c = fma(k, -HALF_PI_3, fma(k, -HALF_PI_2, s - r))
+    n = bitcast_uint64(t)
+    if not (ax < BIG):
+        r, c, n = _reduce_half_f64(ax)
+    z = r * r
+    w = z * z
+    p = fma(z, 9.80177409997148e-06, -2.428475417343906e-05)
+    p = fma(p, w, fma(z, 4.865481523356152e-05, -2.5652776880616967e-05))
+    p = fma(p, w, fma(z, 6.723401699412892e-05, 8.355385139299315e-05))
+    p = fma(p, w, fma(z, 0.0002437524773740835, 0.000588864312639021))
+    p = fma(p, w, fma(z, 0.0014560455928081687, 0.003592100874214507))
+    p = fma(p, w, fma(z, 0.008863237923132383, 0.021869488399267337))
+    p = fma(p, w, fma(z, 0.053968253972904924, 0.1333333333332534))
+    p = fma(p, z, 0.3333333333333338)
+    y = r + fma(r * z, p, fma(c, z, c))
+    y = select((n & 1) != 0, -1.0 / y, y)
+    return bitcast_float64(bitcast_uint64(y) ^ (bitcast_uint64(x) & 0x8000000000000000))
+
+
+def _sinpi_series_f64(r):
+    """(sin(pi r) / r - 3.141592653589793) for |r| <= 1/2, degree 16."""
+    z = r * r
+    w = z * z
+    p = fma(z, 7.673843862719341e-07, -2.1901169319421544e-05)
+    p = fma(p, w, fma(z, 0.0004662989042219374, -0.007370430321647953))
+    p = fma(p, w, fma(z, 0.08214588655279909, -0.5992645293177654))
+    p = fma(p, z, 2.550164039877269)
+    p = fma(p, z, -1.1677127800499694)
+    # -4 z is exact; splitting it off spares a rounding near 1/2.
+    return fma(-4.0, z, fma(p, z, 1.2246467991473532e-16))
+
+
+def _sinpi_poly_f64(r):
+    return fma(r, 3.141592653589793, r * _sinpi_series_f64(r))
+
+
+def _sinpi_pair_f64(r):
+    """sin(pi r) for |r| <= 1/2 as a sum of two float64."""
+    a = r * 3.141592653589793
+    b = r * _sinpi_series_f64(r)
+    s = a + b
+    return s, ((a - s) + b) + fma(r, 3.141592653589793, -a)
+
+
+def sinpi_f64(x):
+    n = rint(x)
+    r = x - n
+    p = _sinpi_poly_f64(r)
+    odd = rint(n * 0.5) * 2.0 != n
+    y = select(odd, -p, p)
+    return select(r == 0.0, copysign(float64(0.0), x) * (x - x + 1.0), y)
+
+
+def cospi_f64(x):
+    """cos(pi x) = sin(pi (1/2 - |r|)) with r = x - n."""
+    n = rint(x)
+    p = _sinpi_poly_f64(0.5 - abs(x - n))
+    odd = rint(n * 0.5) * 2.0 != n
+    return select(odd and p != 0.0, -p, p)
