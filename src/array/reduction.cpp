@@ -42,10 +42,11 @@ std::string converted(DType type, const std::string& text) { return "(call (buil
 
 // Statements that take element r into the state: acc, and at for the index reductions.
 std::string step_text(const Form& form, const std::string& r) {
-    const std::string element = "(item a (tuple o " + r + " i))";
+    const std::string place = form.lanes ? "(tuple o " + r + ")" : "(tuple o " + r + " i)";
+    const std::string element = "(item a " + place + ")";
     std::string text = "(set x " + converted(form.compute, element) + ") ";
     if (form.reduction->typing != 'i') return text + "(set acc " + std::string(form.reduction->combine) + ") ";
-    text += "(set j " + (form.with_indices ? "(item ia (tuple o " + r + " i))" : r) + ") ";
+    text += "(set j " + (form.with_indices ? "(item ia " + place + ")" : r) + ") ";
     const std::string nan = "(and (cmp x != x) (cmp acc == acc))";
     const std::string tie = "(and (or (cmp x == acc) (and (cmp x != x) (cmp acc != acc))) (cmp j < at))";
     text += "(set better (or " + std::string(form.reduction->combine) + " " + nan + " " + tie + ")) ";
@@ -54,16 +55,17 @@ std::string step_text(const Form& form, const std::string& r) {
 
 std::string program_of(const Form& form) {
     const bool indexed = form.reduction->typing == 'i';
-    const std::string first = "(item a (tuple o begin i))";
+    const std::string first_place = form.lanes ? "(tuple o begin)" : "(tuple o begin i)";
+    const std::string first = "(item a " + first_place + ")";
     std::string start(form.reduction->start);
     start = start == "first" ? converted(form.compute, first) : converted(form.compute, start);
     std::string text = "(fn " + std::string(form.reduction->name) + " (a " + (form.with_indices ? "ia " : "") + "out " + (indexed ? "iout " : "") + "part) ";
-    text += form.lanes ? "(set p (call (builtin int64) (builtin blockIdx.x))) (set t (call (builtin int64) (builtin threadIdx.x))) (set i 0) "
+    text += form.lanes ? "(set p (call (builtin int64) (builtin blockIdx.x))) (set t (call (builtin int64) (builtin threadIdx.x))) "
                        : "(set p (call (builtin int64) (builtin blockIdx.z))) (set i (call (builtin grid) 1)) ";
     text += "(set o (call (builtin int64) (builtin blockIdx.y))) ";
     text += "(set begin (bin * p part)) (set end (call (builtin min) (bin + begin part) (item (attr a shape) 1))) ";
     text += "(set acc " + start + ") ";
-    if (indexed) text += form.with_indices ? "(set at (item ia (tuple o begin i))) " : "(set at (bin + begin 0)) ";
+    if (indexed) text += form.with_indices ? "(set at (item ia " + first_place + ")) " : "(set at (bin + begin 0)) ";
     std::string place = "p";
     if (form.lanes) {
         // Whole rows of the packet without a test, then the rest.
@@ -74,8 +76,9 @@ std::string program_of(const Form& form) {
     } else {
         text += "(for r (call (builtin range) begin end) (do " + step_text(form, "r") + ")) ";
     }
-    text += "(set (item out (tuple o " + place + " i)) acc)";
-    if (indexed) text += " (set (item iout (tuple o " + place + " i)) at)";
+    const std::string target = "(tuple o " + place + (form.lanes ? ")" : " i)");
+    text += "(set (item out " + target + ") acc)";
+    if (indexed) text += " (set (item iout " + target + ") at)";
     return text + ")";
 }
 
@@ -99,7 +102,11 @@ struct State {
     Array indices;  // of argmin and argmax
 };
 
-void add(runtime::Arguments& arguments, const Array& array) {
+// The lanes kernel knows nothing of the last axis, which has one element.
+void add(runtime::Arguments& arguments, const Array& whole, const Form& form) {
+    const Dims& shape = whole.shape();
+    const Dims& strides = whole.strides();
+    const Array array = form.lanes ? whole.with({shape[0], shape[1]}, {strides[0], strides[1]}) : whole;
     arguments.add_array(array.dtype(), array.rank(), array.layout(), array.data(), array.shape().data(), array.strides().data(), array.storage().get());
 }
 
@@ -111,12 +118,12 @@ State run(Form form, const State& input, std::int64_t part) {
     const Dims result_shape = {shape[0], parts * lanes, shape[2]};
     State result{empty(result_shape, form.output), {}};
     runtime::Arguments arguments;
-    add(arguments, input.values);
-    if (form.with_indices) add(arguments, input.indices);
-    add(arguments, result.values);
+    add(arguments, input.values, form);
+    if (form.with_indices) add(arguments, input.indices, form);
+    add(arguments, result.values, form);
     if (form.reduction->typing == 'i') {
         result.indices = empty(result_shape, DType::Int64);
-        add(arguments, result.indices);
+        add(arguments, result.indices, form);
     }
     arguments.add_scalar(DType::Int64, static_cast<std::uint64_t>(part));
     runtime::LaunchShape launch;

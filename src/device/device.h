@@ -86,6 +86,7 @@ struct Launch {
     std::int32_t block[3] = {1, 1, 1};
     std::span<const std::uint64_t> params;
     std::span<Storage* const> uses;  // kept alive until the launch has run
+    std::size_t bytes = 0;           // of all array arguments
 };
 
 class Event {

@@ -25,6 +25,18 @@ bool is_simple(const Node& node) {
                 if (!is_simple(item)) return false;
             }
             return true;
+        case Head::Call: {
+            if (node.items[0].head != Head::Builtin) return false;
+            const std::string_view name = node.items[0].items[0].atom;
+            const Builtin* row = find_builtin(name);
+            const bool cheap = dtype_from_name(name) != DType::Count ||
+                               (row != nullptr && (row->handler == Handler::Abs || row->handler == Handler::MinMax || row->handler == Handler::Convert ||
+                                                   row->handler == Handler::Predicate || row->handler == Handler::Bitcast));
+            for (std::size_t i = 1; i < node.items.size(); ++i) {
+                if (!is_simple(node.items[i])) return false;
+            }
+            return cheap;
+        }
         case Head::Attr:
         case Head::Builtin: return true;
         default: return false;

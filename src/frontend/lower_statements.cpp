@@ -87,7 +87,7 @@ void Lowering::lower_while(const Node& node) {
     op.regions.emplace_back();
     op.regions.push_back(std::move(condition));
     op.regions.push_back(std::move(body));
-    op.regions.emplace_back();
+    op.regions.resize(5);
     emit(std::move(op));
 }
 
@@ -128,7 +128,7 @@ void Lowering::lower_for_range(const Node& node) {
 
     ir::Op op;
     op.code = Opcode::Loop;
-    op.regions.resize(4);
+    op.regions.resize(5);
     regions_.push_back(&op.regions[0]);
     emit_effect(Opcode::VarSet, {start_value}, counter);
     regions_.back() = &op.regions[1];

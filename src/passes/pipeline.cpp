@@ -7,6 +7,7 @@
 #include "passes/analyze_shapes.h"
 #include "passes/eliminate_dead_code.h"
 #include "passes/fold_constants.h"
+#include "passes/separate_counters.h"
 
 namespace treadle::passes {
 namespace {
@@ -21,6 +22,7 @@ struct Pass {
 constexpr std::array kPasses = {
     Pass{"fold_constants", fold_constants, false},
     Pass{"eliminate_dead_code", eliminate_dead_code, false},
+    Pass{"separate_counters", separate_counters, false},
     Pass{"analyze_shapes", analyze_shapes, true},
 };
 

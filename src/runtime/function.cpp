@@ -52,7 +52,12 @@ void Arguments::add_array(DType dtype, int rank, int layout, const void* data, c
     signature_ += static_cast<char>(rank);
     signature_ += static_cast<char>(layout);
     words_.push_back(reinterpret_cast<std::uint64_t>(data != nullptr ? data : kNothing));
-    for (int i = 0; i < rank; ++i) words_.push_back(static_cast<std::uint64_t>(shape[i]));
+    auto bytes = static_cast<std::size_t>(size_of(dtype));
+    for (int i = 0; i < rank; ++i) {
+        words_.push_back(static_cast<std::uint64_t>(shape[i]));
+        bytes *= static_cast<std::size_t>(shape[i]);
+    }
+    bytes_ += bytes;
     for (int i = 0; i < rank; ++i) words_.push_back(static_cast<std::uint64_t>(strides[i]));
     if (storage != nullptr) uses_.push_back(storage);
 }
@@ -147,6 +152,7 @@ void Function::launch_unchecked(const LaunchShape& shape, device::Stream& stream
     }
     launch.params = arguments.words();
     launch.uses = arguments.uses();
+    launch.bytes = arguments.bytes();
     stream.launch(launch);
 }
 

@@ -31,17 +31,20 @@ public:
         signature_.clear();
         words_.clear();
         uses_.clear();
+        bytes_ = 0;
     }
 
     const std::string& signature() const { return signature_; }
     const std::vector<std::uint64_t>& words() const { return words_; }
     const std::vector<device::Storage*>& uses() const { return uses_; }
+    std::size_t bytes() const { return bytes_; }  // of all arrays
     static std::vector<ArgType> types_of(std::string_view signature);
 
 private:
     std::string signature_;
     std::vector<std::uint64_t> words_;
     std::vector<device::Storage*> uses_;
+    std::size_t bytes_ = 0;
 };
 
 struct LaunchShape {

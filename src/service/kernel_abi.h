@@ -27,6 +27,7 @@ struct LaunchInfo {
     std::int32_t grid[3];
     FaultFunction fault;
     void* fault_state;
+    std::uint64_t stream_barrier;  // 0: results are too large for the caches and may be stored past them; else all ones
 };
 static_assert(offsetof(LaunchInfo, grid) == 12 && offsetof(LaunchInfo, fault) == 24, "the code generator knows these offsets");
 

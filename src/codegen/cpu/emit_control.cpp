@@ -1,4 +1,6 @@
 // Structured control flow. What is uniform is a branch; what diverges is a mask, with a branch around it where no lane is left.
+#include <utility>
+
 #include "base/error.h"
 #include "codegen/cpu/emitter.h"
 
@@ -138,6 +140,7 @@ void Emitter::emit_loop(const ir::Op& op) {
     region(op.regions[0]);
     exits_.loop_exit = block("loop_exit");
     exits_.loop_step = block("loop_step");
+    exits_.leave = &op;
     exits_.in_loop = op.divergent ? mask_slot(outer, "in_loop") : nullptr;
     exits_.in_iteration = op.divergent && inner.continues ? slot(mask_slot_type(), "in_iteration") : nullptr;
     llvm::BasicBlock* header = block("loop");
@@ -149,14 +152,22 @@ void Emitter::emit_loop(const ir::Op& op) {
     region(op.regions[1]);
     const ir::ValueId condition = op.regions[1].back().operands[0];
     if (op.divergent) {
+        Value* before = mask_;
         mask_ = shape(condition).is_uniform() ? builder_.CreateSelect(get(condition), mask_or_all(), llvm::Constant::getNullValue(all_lanes()->getType()))
                                               : mask_and(mask_, vector(condition));
         store_mask(mask_, exits_.in_loop);
+        if (!op.regions[4].empty()) leave(op, mask_and(before, builder_.CreateNot(mask_)));
         builder_.CreateCondBr(any(mask_), body, exits_.loop_exit);
     } else {
         Value* more = get(condition);
         if (through.any() && mask_ != nullptr) more = builder_.CreateAnd(more, any(mask_));
-        builder_.CreateCondBr(more, body, exits_.loop_exit);
+        llvm::BasicBlock* left = op.regions[4].empty() ? exits_.loop_exit : block("loop_left");
+        builder_.CreateCondBr(more, body, left);
+        if (left != exits_.loop_exit) {
+            builder_.SetInsertPoint(left);
+            region(op.regions[4]);
+            builder_.CreateBr(exits_.loop_exit);
+        }
     }
     builder_.SetInsertPoint(body);
     if (exits_.in_iteration != nullptr) store_mask(mask_, exits_.in_iteration);
@@ -172,6 +183,19 @@ void Emitter::emit_loop(const ir::Op& op) {
     builder_.SetInsertPoint(exits_.loop_exit);
     exits_ = outer_exits;
     mask_ = remaining(outer, through);
+}
+
+// Lanes that have just left run the leave region; mostly there are none.
+void Emitter::leave(const ir::Op& loop, Value* lanes) {
+    llvm::BasicBlock* leaving = block("leaving");
+    llvm::BasicBlock* after = block("left");
+    builder_.CreateCondBr(any(lanes), leaving, after);
+    builder_.SetInsertPoint(leaving);
+    Value* staying = std::exchange(mask_, lanes);
+    region(loop.regions[4]);
+    mask_ = staying;
+    builder_.CreateBr(after);
+    builder_.SetInsertPoint(after);
 }
 
 void Emitter::emit_scope(const ir::Op& op) {
@@ -198,6 +222,7 @@ void Emitter::emit_jump(const ir::Op& op) {
         case Opcode::Leave: lanes = exits_.in_scope, target = exits_.scope_exit; break;
         default: lanes = alive_, target = packet_end_; break;
     }
+    if (op.code == Opcode::Break) region(exits_.leave->regions[4]);
     // Where all lanes that could still be here jump together, it is a branch.
     if (!op.divergent && (op.code == Opcode::Return ? true : lanes == nullptr)) {
         builder_.CreateBr(target);

@@ -38,8 +38,8 @@ Emitter::Value* Emitter::varying_load(const Access& access) {
     for (std::size_t axis = 0; axis < access.rank; ++axis) {
         Value* index = widen(access.indices[axis], access.shapes[axis], builder_.getInt64Ty());
         if (function_.bounds != ir::Bounds::Off) {
-            Value* original = index;
-            index = wrapped(access, axis, index);
+            Value* original = access.shapes[axis].is_uniform() ? access.originals[axis] : index;
+            if (!access.shapes[axis].is_uniform()) index = wrapped(access, axis, index);
             Value* one = inside(access, axis, index);
             ok = ok == nullptr ? one : builder_.CreateAnd(ok, one);
             if (function_.bounds == ir::Bounds::Raise) report_fault(access, axis, original, one);
@@ -66,8 +66,8 @@ void Emitter::varying_store(const Access& access, Value* value) {
     for (std::size_t axis = 0; axis < access.rank; ++axis) {
         Value* index = widen(access.indices[axis], access.shapes[axis], builder_.getInt64Ty());
         if (function_.bounds != ir::Bounds::Off) {
-            Value* original = index;
-            index = wrapped(access, axis, index);
+            Value* original = access.shapes[axis].is_uniform() ? access.originals[axis] : index;
+            if (!access.shapes[axis].is_uniform()) index = wrapped(access, axis, index);
             Value* one = inside(access, axis, index);
             if (function_.bounds == ir::Bounds::Raise) report_fault(access, axis, original, one);
             ok = mask_and(ok, one);
@@ -81,24 +81,38 @@ void Emitter::varying_store(const Access& access, Value* value) {
     builder_.CreateMaskedScatter(value, pointers, llvm::Align(static_cast<std::uint64_t>(size_of(elem))), ok != nullptr ? ok : all_lanes());
 }
 
-// Indices of all lanes go through memory, so that one function serves every access of a type and rank.
+// A quantity of each lane for the out-of-line functions: first value and distance where it is linear, else through memory.
 std::vector<Emitter::Value*> Emitter::slow_arguments(const Access& access) {
-    llvm::Type* lanes = vector_of(builder_.getInt64Ty());
-    std::vector<Value*> arguments = {mask_bits(mask_or_all()), info_, block_number_, thread_base_, i64(access.op->line)};
-    Value* pointers = slot(lanes, "pointers");
-    builder_.CreateStore(access.pointer->getType()->isVectorTy() ? access.pointer : splat(access.pointer), pointers);
-    arguments.push_back(pointers);
+    std::vector<Value*> arguments = {mask_bits(mask_or_all()), info_, block_number_, builder_.CreateZExt(thread_base_, builder_.getInt64Ty()),
+                                     i64(access.op->line)};
+    const bool spread = is_spread(access);
+    const auto add = [&](Value* value, std::int64_t step) {
+        if (!spread) {
+            arguments.push_back(value);
+            arguments.push_back(i64(step));
+            return;
+        }
+        Value* memory = slot(vector_of(builder_.getInt64Ty()), "lanes");
+        builder_.CreateStore(value->getType()->isVectorTy() ? value : widen(value, ir::Shape::linear(step), builder_.getInt64Ty()), memory);
+        arguments.push_back(builder_.CreatePtrToInt(memory, builder_.getInt64Ty()));
+        arguments.push_back(i64(0));
+    };
+    add(access.pointer, 0);
     for (std::size_t axis = 0; axis < access.rank; ++axis) {
-        const auto spill = [&](Value* value) {
-            Value* memory = slot(lanes, "lanes");
-            builder_.CreateStore(value->getType()->isVectorTy() ? value : splat(value), memory);
-            return memory;
-        };
-        arguments.push_back(spill(access.shape[axis]));
-        arguments.push_back(spill(access.strides[axis]));
-        arguments.push_back(spill(widen(access.indices[axis], access.shapes[axis], builder_.getInt64Ty())));
+        add(access.shape[axis], 0);
+        add(access.strides[axis], 0);
+        add(access.originals[axis], access.shapes[axis].is_linear() ? access.shapes[axis].stride : 0);
     }
     return arguments;
+}
+
+// Whether any of the quantities differs irregularly between lanes.
+bool Emitter::is_spread(const Access& access) const {
+    bool spread = access.pointer->getType()->isVectorTy();
+    for (std::size_t axis = 0; axis < access.rank; ++axis) {
+        for (const Value* value : {access.shape[axis], access.strides[axis], access.originals[axis]}) spread = spread || value->getType()->isVectorTy();
+    }
+    return spread;
 }
 
 Emitter::Value* Emitter::slow_load(const Access& access) {
@@ -106,7 +120,7 @@ Emitter::Value* Emitter::slow_load(const Access& access) {
     Value* result = slot(type, "slow_result");
     std::vector<Value*> arguments = slow_arguments(access);
     arguments.push_back(result);
-    builder_.CreateCall(slow_function(false, access.rank, access.op->elem), arguments);
+    builder_.CreateCall(slow_function(false, access.rank, access.op->elem, is_spread(access)), arguments);
     return builder_.CreateLoad(type, result);
 }
 
@@ -115,17 +129,19 @@ void Emitter::slow_store(const Access& access, Value* value) {
     std::vector<Value*> arguments = slow_arguments(access);
     builder_.CreateStore(value, memory);
     arguments.push_back(memory);
-    builder_.CreateCall(slow_function(true, access.rank, access.op->elem), arguments);
+    builder_.CreateCall(slow_function(true, access.rank, access.op->elem, is_spread(access)), arguments);
 }
 
-llvm::Function* Emitter::slow_function(bool is_store, std::size_t rank, DType elem) {
-    const std::string name = (is_store ? "store_" : "load_") + std::string(name_of(elem)) + "_" + std::to_string(rank);
+llvm::Function* Emitter::slow_function(bool is_store, std::size_t rank, DType elem, bool spread) {
+    const std::string name = (is_store ? "store_" : "load_") + std::string(name_of(elem)) + "_" + std::to_string(rank) + (spread ? "_spread" : "");
     llvm::Function*& function = slow_functions_[name];
     if (function != nullptr) return function;
     llvm::Type* number = builder_.getInt64Ty();
     llvm::Type* pointer = builder_.getPtrTy();
-    std::vector<llvm::Type*> params = {number, pointer, number, builder_.getInt32Ty(), number, pointer};
-    params.insert(params.end(), 3 * rank + 1, pointer);
+    std::vector<llvm::Type*> params = {number, pointer, number, number, number};
+    const auto quantities = static_cast<unsigned>(3 * rank + 1);
+    params.insert(params.end(), 2 * quantities, number);
+    params.push_back(pointer);
     function = llvm::Function::Create(llvm::FunctionType::get(builder_.getVoidTy(), params, false), llvm::Function::InternalLinkage, name, module_);
     function->addFnAttr(llvm::Attribute::NoUnwind);
     function->addFnAttr(llvm::Attribute::NoInline);
@@ -140,7 +156,7 @@ llvm::Function* Emitter::slow_function(bool is_store, std::size_t rank, DType el
     llvm::BasicBlock* done = make("done");
     builder_.SetInsertPoint(entry);
     llvm::Type* type = memory_type(elem);
-    Value* data = function->getArg(static_cast<unsigned>(6 + 3 * rank));
+    Value* data = function->getArg(5 + 2 * quantities);
     if (!is_store) builder_.CreateStore(llvm::Constant::getNullValue(vector_of(type)), data);
     Value* bits = function->getArg(0);
     builder_.CreateCondBr(builder_.CreateICmpEQ(bits, i64(0)), done, loop);
@@ -148,13 +164,15 @@ llvm::Function* Emitter::slow_function(bool is_store, std::size_t rank, DType el
     llvm::PHINode* left = builder_.CreatePHI(number, 2);
     left->addIncoming(bits, entry);
     Value* lane = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, left, builder_.getTrue());
-    const auto item = [&](unsigned argument) {
-        return builder_.CreateLoad(number, builder_.CreateGEP(number, function->getArg(argument), lane));
+    const auto item = [&](unsigned quantity) -> Value* {
+        Value* first = function->getArg(5 + 2 * quantity);
+        if (!spread) return builder_.CreateAdd(first, builder_.CreateMul(lane, function->getArg(6 + 2 * quantity)));
+        return builder_.CreateLoad(number, builder_.CreateGEP(number, builder_.CreateIntToPtr(first, pointer), lane));
     };
-    Value* address = item(5);
+    Value* address = item(0);
     for (unsigned axis = 0; axis < rank; ++axis) {
-        Value* extent = item(6 + 3 * axis);
-        Value* index = item(8 + 3 * axis);
+        Value* extent = item(1 + 3 * axis);
+        Value* index = item(3 + 3 * axis);
         if (function_.bounds != ir::Bounds::Off) {
             Value* negative = builder_.CreateICmpSLT(index, i64(0));
             Value* at = builder_.CreateSelect(negative, builder_.CreateAdd(index, extent), index);
@@ -167,7 +185,7 @@ llvm::Function* Emitter::slow_function(bool is_store, std::size_t rank, DType el
                 auto* type_of_fault = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, number, number, number, number, number, number}, false);
                 Value* info = function->getArg(1);
                 Value* field = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), info, offsetof(LaunchInfo, fault));
-                Value* thread = builder_.CreateAdd(builder_.CreateZExt(function->getArg(3), number), lane);
+                Value* thread = builder_.CreateAdd(function->getArg(3), lane);
                 builder_.CreateCall(type_of_fault, builder_.CreateLoad(pointer, field),
                                     {info, function->getArg(4), i64(axis), index, extent, function->getArg(2), thread});
                 builder_.CreateBr(next);
@@ -175,7 +193,7 @@ llvm::Function* Emitter::slow_function(bool is_store, std::size_t rank, DType el
             builder_.SetInsertPoint(good);
             index = at;
         }
-        address = builder_.CreateAdd(address, builder_.CreateMul(index, item(7 + 3 * axis)));
+        address = builder_.CreateAdd(address, builder_.CreateMul(index, item(2 + 3 * axis)));
     }
     builder_.CreateBr(access);
     builder_.SetInsertPoint(access);

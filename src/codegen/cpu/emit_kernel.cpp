@@ -1,4 +1,6 @@
 // The frame of a kernel: parameters, the loop over blocks, the loops over the packets of a block.
+#include <llvm/IR/IntrinsicsX86.h>
+
 #include "base/error.h"
 #include "codegen/cpu/emitter.h"
 #include "service/kernel_abi.h"
@@ -32,6 +34,10 @@ void Emitter::run() {
         block_dim_[d] = builder_.CreateLoad(dimension, builder_.CreateConstInBoundsGEP1_64(dimension, info_, d));
         grid_dim_[d] = builder_.CreateLoad(dimension, builder_.CreateConstInBoundsGEP1_64(dimension, info_, 3 + d));
     }
+    stream_barrier_ = builder_.CreateLoad(number, builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), info_, offsetof(LaunchInfo, stream_barrier)));
+    ir::walk(function_.body, [&](const ir::Op& op) {
+        if (op.code == ir::Opcode::Load || op.code == ir::Opcode::ElementPtr) loaded_pointers_.insert(op.operands[0]);
+    });
     if (options_.lanes == ir::Lanes::Line) block_dim_[1] = block_dim_[2] = builder_.getInt32(1);
     for (const ir::Table& table : function_.tables) {
         std::vector<llvm::Constant*> items;
@@ -49,6 +55,8 @@ void Emitter::run() {
         variables_.push_back(slot(function_.variable_shapes[i].is_varying() ? vector_of(element) : element, "var"));
     }
     blocks();
+    // Streamed stores are ordered before what follows the kernel.
+    if (streams_) builder_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
     builder_.CreateRetVoid();
 }
 

@@ -22,6 +22,13 @@ Emitter::Access Emitter::access_of(const ir::Op& op) {
         access.indices.push_back(get(op.operands[1 + 2 * access.rank + i]));
         access.shapes.push_back(shape(op.operands[1 + 2 * access.rank + i]));
     }
+    access.originals = access.indices;
+    if (function_.bounds != ir::Bounds::Off) {
+        // A uniform index wraps once, as a scalar; lanes wrap where they may be negative.
+        for (std::size_t i = 0; i < access.rank; ++i) {
+            if (access.shapes[i].is_uniform()) access.indices[i] = wrapped(access, i, access.indices[i]);
+        }
+    }
     if (access.rank != 0) {
         const bool dense = op.layout == ir::Layout::Dense || op.layout == ir::Layout::InnerDense;
         if (dense) access.strides.back() = i64(size_of(op.elem));
@@ -135,11 +142,11 @@ Emitter::Value* Emitter::uniform_load(const Access& access) {
             indices.push_back(i64(0));
             continue;
         }
-        indices.push_back(function_.bounds == ir::Bounds::Off ? access.indices[axis] : wrapped(access, axis, access.indices[axis]));
+        indices.push_back(access.indices[axis]);
         if (function_.bounds == ir::Bounds::Off) continue;
         Value* one = inside(access, axis, indices.back());
         ok = ok == nullptr ? one : builder_.CreateAnd(ok, one);
-        if (function_.bounds == ir::Bounds::Raise) report_fault(access, axis, access.indices[axis], one);
+        if (function_.bounds == ir::Bounds::Raise) report_fault(access, axis, access.originals[axis], one);
     }
     Value* offset = offset_of(access, indices);
     if (ok != nullptr) offset = builder_.CreateSelect(ok, offset, i64(0));
@@ -152,15 +159,9 @@ Emitter::Value* Emitter::uniform_load(const Access& access) {
 // All active lanes write one element; the last of them is seen afterwards.
 void Emitter::uniform_store(const Access& access, Value* value) {
     Value* ok = mask_ == nullptr ? static_cast<Value*>(builder_.getTrue()) : any(mask_);
-    std::vector<Value*> indices;
-    for (std::size_t axis = 0; axis < access.rank; ++axis) {
-        if (function_.bounds == ir::Bounds::Off) {
-            indices.push_back(access.indices[axis]);
-            continue;
-        }
-        indices.push_back(wrapped(access, axis, access.indices[axis]));
-        Value* one = inside(access, axis, indices.back());
-        if (function_.bounds == ir::Bounds::Raise) report_fault(access, axis, access.indices[axis], one);
+    for (std::size_t axis = 0; axis < access.rank && function_.bounds != ir::Bounds::Off; ++axis) {
+        Value* one = inside(access, axis, access.indices[axis]);
+        if (function_.bounds == ir::Bounds::Raise) report_fault(access, axis, access.originals[axis], one);
         ok = builder_.CreateAnd(ok, one);
     }
     llvm::BasicBlock* write = block("write");
@@ -175,7 +176,7 @@ void Emitter::uniform_store(const Access& access, Value* value) {
         }
         value = builder_.CreateExtractElement(value, last);
     }
-    Value* address = builder_.CreateIntToPtr(builder_.CreateAdd(access.pointer, offset_of(access, indices)), builder_.getPtrTy());
+    Value* address = builder_.CreateIntToPtr(builder_.CreateAdd(access.pointer, offset_of(access, access.indices)), builder_.getPtrTy());
     builder_.CreateAlignedStore(to_memory(value, access.op->elem), address, llvm::Align(static_cast<std::uint64_t>(size_of(access.op->elem))));
     builder_.CreateBr(after);
     builder_.SetInsertPoint(after);
@@ -215,36 +216,80 @@ std::pair<Emitter::Value*, Emitter::Value*> Emitter::linear_offset(const Access&
     return {offset_of(access, access.indices), stride};
 }
 
+// Lanes of a contiguous access whose last index is inside, when the first lane's is not negative; none where another index is outside.
+Emitter::Value* Emitter::inside_lanes(const Access& access) {
+    Value* left = builder_.CreateSub(access.shape.back(), access.indices.back());
+    for (std::size_t axis = 0; axis + 1 < access.rank; ++axis) {
+        left = builder_.CreateSelect(inside(access, axis, access.indices[axis]), left, i64(0));
+    }
+    Value* width = i64(width_);
+    left = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, left, i64(0)), width);
+    Value* count = splat(builder_.CreateTrunc(left, builder_.getInt32Ty()));
+    return builder_.CreateICmpSGT(count, lane_numbers(builder_.getInt32Ty()));
+}
+
+// Whether a packet that is partly outside can be accessed under a mask; else it goes lane by lane.
+bool Emitter::can_mask(const Access& access) const {
+    const bool has_instruction = size_of(access.op->elem) >= 4 || options_.target.isa == VectorIsa::Avx512;
+    return is_contiguous(access) && has_instruction && function_.bounds == ir::Bounds::Guard;
+}
+
+bool Emitter::may_be_negative(const Access& access) const {
+    return !function_.nonnegative[access.op->operands[3 * access.rank]];
+}
+
+Emitter::Value* Emitter::linear_address(const Access& access) {
+    return builder_.CreateIntToPtr(builder_.CreateAdd(access.pointer, linear_offset(access).first), builder_.getPtrTy());
+}
+
 Emitter::Value* Emitter::linear_load(const Access& access) {
     const DType elem = access.op->elem;
-    const auto fast = [&]() -> Value* {
+    llvm::Type* type = vector_of(memory_type(elem));
+    const llvm::Align align(static_cast<std::uint64_t>(size_of(elem)));
+    if (function_.bounds == ir::Bounds::Off && mask_ != nullptr) return varying_load(access);  // only active lanes may touch memory
+    const auto whole = [&]() -> Value* {
+        if (is_contiguous(access)) return builder_.CreateAlignedLoad(type, linear_address(access), align);
         const auto [offset, stride] = linear_offset(access);
-        if (!is_contiguous(access)) return strided_gather(access.pointer, offset, stride, elem);
-        Value* address = builder_.CreateIntToPtr(builder_.CreateAdd(access.pointer, offset), builder_.getPtrTy());
-        return builder_.CreateAlignedLoad(vector_of(memory_type(elem)), address, llvm::Align(static_cast<std::uint64_t>(size_of(elem))));
+        return strided_gather(access.pointer, offset, stride, elem);
     };
-    if (function_.bounds == ir::Bounds::Off) {
-        // Without tests only active lanes may touch memory.
-        if (mask_ == nullptr) return from_memory(fast(), elem);
-        return varying_load(access);
-    }
-    llvm::BasicBlock* usual = block("load");
-    llvm::BasicBlock* rare = block("load_guarded");
+    if (function_.bounds == ir::Bounds::Off) return from_memory(whole(), elem);
     llvm::BasicBlock* after = block("loaded");
+    std::vector<std::pair<Value*, llvm::BasicBlock*>> results;
+    const auto arrive = [&](Value* value) {
+        results.emplace_back(value, builder_.GetInsertBlock());
+        builder_.CreateBr(after);
+    };
+    split_by_place(access, [&] { arrive(whole()); },
+                   [&] { arrive(builder_.CreateMaskedLoad(type, linear_address(access), align, inside_lanes(access), llvm::Constant::getNullValue(type))); },
+                   [&] { arrive(slow_load(access)); });
+    builder_.SetInsertPoint(after);
+    llvm::PHINode* result = builder_.CreatePHI(type, 2);
+    for (const auto& [value, from] : results) result->addIncoming(value, from);
+    return from_memory(result, elem);
+}
+
+// Emits the code for a packet that is wholly inside, one that is partly outside above, and the general case.
+template <class Whole, class Masked, class Slow>
+void Emitter::split_by_place(const Access& access, const Whole& whole, const Masked& masked, const Slow& slow) {
+    llvm::BasicBlock* usual = block("whole");
+    llvm::BasicBlock* rare = block("partly");
     unlikely(builder_.CreateNot(linear_inside(access)), rare, usual);
     builder_.SetInsertPoint(usual);
-    Value* quick = fast();
-    llvm::BasicBlock* usual_end = builder_.GetInsertBlock();
-    builder_.CreateBr(after);
+    whole();
     builder_.SetInsertPoint(rare);
-    Value* slow = slow_load(access);
-    llvm::BasicBlock* rare_end = builder_.GetInsertBlock();
-    builder_.CreateBr(after);
-    builder_.SetInsertPoint(after);
-    llvm::PHINode* result = builder_.CreatePHI(quick->getType(), 2);
-    result->addIncoming(quick, usual_end);
-    result->addIncoming(slow, rare_end);
-    return from_memory(result, elem);
+    if (!can_mask(access)) {
+        slow();
+        return;
+    }
+    if (may_be_negative(access)) {
+        llvm::BasicBlock* above = block("above");
+        llvm::BasicBlock* below = block("below");
+        builder_.CreateCondBr(builder_.CreateICmpSLT(access.indices.back(), i64(0)), below, above);
+        builder_.SetInsertPoint(below);
+        slow();
+        builder_.SetInsertPoint(above);
+    }
+    masked();
 }
 
 void Emitter::linear_store(const Access& access, Value* value) {
@@ -255,35 +300,70 @@ void Emitter::linear_store(const Access& access, Value* value) {
     }
     value = to_memory(value, elem);
     const llvm::Align align(static_cast<std::uint64_t>(size_of(elem)));
-    Value* ok = function_.bounds == ir::Bounds::Off ? static_cast<Value*>(builder_.getTrue()) : linear_inside(access);
-    llvm::BasicBlock* usual = block("store");
-    llvm::BasicBlock* rare = block("store_guarded");
     llvm::BasicBlock* after = block("stored");
-    unlikely(builder_.CreateNot(ok), rare, usual);
-    builder_.SetInsertPoint(usual);
-    Value* address = builder_.CreateIntToPtr(builder_.CreateAdd(access.pointer, linear_offset(access).first), builder_.getPtrTy());
-    if (mask_ == nullptr) {
-        builder_.CreateAlignedStore(value, address, align);
-        builder_.CreateBr(after);
-    } else {
-        llvm::BasicBlock* whole = block("store_all");
-        llvm::BasicBlock* part = block("store_part");
-        builder_.CreateCondBr(all(mask_), whole, part);
-        builder_.SetInsertPoint(whole);
-        builder_.CreateAlignedStore(value, address, align);
-        builder_.CreateBr(after);
-        builder_.SetInsertPoint(part);
-        if (size_of(elem) >= 4 || options_.target.isa == VectorIsa::Avx512) {
-            builder_.CreateMaskedStore(value, address, align, mask_);
-        } else {
-            slow_store(access, value);
+    const auto whole = [&] {
+        Value* address = linear_address(access);
+        if (mask_ != nullptr) {
+            llvm::BasicBlock* all_active = block("store_all");
+            llvm::BasicBlock* part = block("store_part");
+            builder_.CreateCondBr(all(mask_), all_active, part);
+            builder_.SetInsertPoint(part);
+            if (size_of(elem) >= 4 || options_.target.isa == VectorIsa::Avx512) {
+                builder_.CreateMaskedStore(value, address, align, mask_);
+            } else {
+                slow_store(access, value);
+            }
+            builder_.CreateBr(after);
+            builder_.SetInsertPoint(all_active);
         }
+        plain_store(access, value, address);
         builder_.CreateBr(after);
+    };
+    if (function_.bounds == ir::Bounds::Off) {
+        whole();
+    } else {
+        split_by_place(access, whole,
+                       [&] {
+                           builder_.CreateMaskedStore(value, linear_address(access), align, mask_and(inside_lanes(access), mask_));
+                           builder_.CreateBr(after);
+                       },
+                       [&] {
+                           slow_store(access, value);
+                           builder_.CreateBr(after);
+                       });
     }
-    builder_.SetInsertPoint(rare);
-    slow_store(access, value);
-    builder_.CreateBr(after);
     builder_.SetInsertPoint(after);
 }
+
+// Large results that the kernel does not read go past the caches, when the launcher says that they will not fit and the address is
+// aligned: without that every line would be read before it is overwritten.
+void Emitter::plain_store(const Access& access, Value* value, Value* address) {
+    const llvm::Align align(static_cast<std::uint64_t>(size_of(access.op->elem)));
+    const int vector_bytes = options_.target.vector_bytes();
+    const int packet_bytes = width_ * size_of(access.op->elem);
+    if (!is_write_only(access) || packet_bytes < vector_bytes) {
+        builder_.CreateAlignedStore(value, address, align);
+        return;
+    }
+    streams_ = true;
+    llvm::BasicBlock* cached = block("store_cached");
+    llvm::BasicBlock* streamed = block("store_streamed");
+    llvm::BasicBlock* done = block("store_done");
+    Value* bits = builder_.CreateOr(builder_.CreatePtrToInt(address, builder_.getInt64Ty()), stream_barrier_);
+    Value* off = builder_.CreateAnd(bits, i64(vector_bytes - 1));
+    builder_.CreateCondBr(builder_.CreateICmpEQ(off, i64(0)), streamed, cached);
+    builder_.SetInsertPoint(cached);
+    builder_.CreateAlignedStore(value, address, align);
+    builder_.CreateBr(done);
+    builder_.SetInsertPoint(streamed);
+    llvm::StoreInst* store = builder_.CreateAlignedStore(value, address, llvm::Align(static_cast<std::uint64_t>(vector_bytes)));
+    llvm::Metadata* one = llvm::ConstantAsMetadata::get(builder_.getInt32(1));
+    store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(context_, one));
+    builder_.CreateBr(done);
+    builder_.SetInsertPoint(done);
+}
+
+// The array is a parameter, and no load goes through it. (Another parameter may be the same memory: that is only slower.)
+bool Emitter::is_write_only(const Access& access) const { return !loaded_pointers_.contains(access.op->operands[0]); }
 
 }  // namespace treadle::codegen

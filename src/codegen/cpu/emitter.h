@@ -9,6 +9,7 @@
 #include <llvm/IR/Module.h>
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,7 @@ private:
         llvm::BasicBlock* loop_exit = nullptr;
         llvm::BasicBlock* loop_step = nullptr;
         llvm::BasicBlock* scope_exit = nullptr;
+        const ir::Op* leave = nullptr;             // the innermost loop
     };
     struct Jumps {
         bool breaks = false, continues = false, leaves = false, returns = false;
@@ -52,7 +54,8 @@ private:
         Value* pointer;                // scalar, or vector of i64 addresses
         std::vector<Value*> shape;     // scalars or vectors
         std::vector<Value*> strides;
-        std::vector<Value*> indices;   // as their shapes say
+        std::vector<Value*> indices;   // as their shapes say; uniform ones are wrapped
+        std::vector<Value*> originals; // before wrapping
         std::vector<ir::Shape> shapes;
     };
 
@@ -66,6 +69,7 @@ private:
     void emit_if(const ir::Op& op);
     void emit_uniform_if(const ir::Op& op);
     void emit_loop(const ir::Op& op);
+    void leave(const ir::Op& loop, Value* lanes);
     void emit_scope(const ir::Op& op);
     void emit_jump(const ir::Op& op);
     void after_jumps(const Jumps& jumps, const ir::Region& rest_of, std::size_t next, llvm::BasicBlock* end);
@@ -93,6 +97,15 @@ private:
     Value* wrapped(const Access& access, std::size_t axis, Value* index);
     Value* linear_inside(const Access& access);
     Value* offset_of(const Access& access, const std::vector<Value*>& indices);
+    Value* inside_lanes(const Access& access);
+    bool can_mask(const Access& access) const;
+    bool may_be_negative(const Access& access) const;
+    Value* linear_address(const Access& access);
+    template <class Whole, class Masked, class Slow>
+    void split_by_place(const Access& access, const Whole& whole, const Masked& masked, const Slow& slow);
+    void plain_store(const Access& access, Value* value, Value* address);
+    bool is_write_only(const Access& access) const;
+    bool is_spread(const Access& access) const;
     Value* uniform_load(const Access& access);
     Value* linear_load(const Access& access);
     Value* varying_load(const Access& access);
@@ -106,7 +119,7 @@ private:
     // The out-of-line path: any lanes, any indices, tested one by one.
     Value* slow_load(const Access& access);
     void slow_store(const Access& access, Value* value);
-    llvm::Function* slow_function(bool is_store, std::size_t rank, DType elem);
+    llvm::Function* slow_function(bool is_store, std::size_t rank, DType elem, bool spread);
     std::vector<Value*> slow_arguments(const Access& access);
     void report_fault(const Access& access, std::size_t axis, Value* index, Value* inside);
 
@@ -165,6 +178,9 @@ private:
     llvm::AllocaInst* alive_ = nullptr;  // lanes that have not returned
     llvm::BasicBlock* packet_end_ = nullptr;
     std::map<std::string, llvm::Function*> slow_functions_;
+    std::set<ir::ValueId> loaded_pointers_;  // of arrays that the kernel reads
+    Value* stream_barrier_ = nullptr;        // 0 where large stores may go past the caches, else all ones
+    bool streams_ = false;
 };
 
 }  // namespace treadle::codegen

@@ -11,6 +11,7 @@ namespace {
 constexpr double kInlineNs = 20'000;       // work below this runs in the calling thread
 constexpr double kUnknownThreadNs = 5;     // of a kernel that has not run yet
 constexpr double kChunkNs = 50'000;        // what a worker takes at once, at least
+constexpr std::size_t kStreamBytes = std::size_t{48} << 20;  // arrays that no last-level cache share holds
 
 using Clock = std::chrono::steady_clock;
 
@@ -130,6 +131,7 @@ void CpuStream::launch(const Launch& launch) {
     LaunchInfo info{};
     std::copy_n(launch.block, 3, info.block);
     std::copy_n(launch.grid, 3, info.grid);
+    info.stream_barrier = launch.bytes >= kStreamBytes ? 0 : ~std::uint64_t{0};
     double threads = 1;
     for (int d = 0; d < 3; ++d) threads *= static_cast<double>(info.block[d]) * static_cast<double>(info.grid[d]);
     if (threads == 0) return;
