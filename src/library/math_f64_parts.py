@@ -51,7 +51,7 @@ def remainder_f64(x, y):
         a = _fmod_far_f64(select(valid and ay < infinity, ax, float64(0.0)), b + b)
         r = _remainder_near_f64(a, b)
         r = select(valid, select(ay < infinity, r, ax), infinity - infinity)
-    return bitcast_float64(bitcast_uint64(r) ^ (bitcast_uint64(x) & 0x8000000000000000))
+    return bitcast_float64(bitcast_uint64(r) ^ ((bitcast_uint64(x) >> 63) << 63))
 
 
 def ldexp_f64(x, n):
@@ -76,7 +76,7 @@ def frexp_f64(x):
     tiny = a < 2.2250738585072014e-308
     b = bitcast_uint64(select(tiny, x * 18014398509481984.0, x))
     e = (int32(b >> 52) & 2047) - select(tiny, int32(1076), int32(1022))
-    m = bitcast_float64((b & 0x800FFFFFFFFFFFFF) | 0x3FE0000000000000)
+    m = bitcast_float64((b & ~uint64(0x7FF0000000000000)) | 0x3FE0000000000000)
     plain = a > 0.0 and a < bitcast_float64(uint64(0x7FF0000000000000))
     return select(plain, m, x), select(plain, e, int32(0))
 

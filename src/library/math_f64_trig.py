@@ -92,7 +92,7 @@ def _reduce_f64(ax, half):
     r = h * PI_1
     c = fma(h, PI_1, -r) + fma(h, PI_LOW, low * PI_1)
     odd = abs(n - 2.0 * rint(n * 0.5)) == 1.0
-    return r, c, select(odd, uint64(0x8000000000000000), uint64(0))
+    return r, c, select(odd, uint64(1), uint64(0)) << 63
 
 
 def _sin_poly_f64(r, c):
@@ -120,7 +120,7 @@ def sin_f64(x):
     flip = bitcast_uint64(t) << 63
     if not (ax < BIG):
         r, c, flip = _reduce_f64(ax, float64(0.0))
-    sign = (bitcast_uint64(x) & 0x8000000000000000) ^ flip
+    sign = ((bitcast_uint64(x) >> 63) << 63) ^ flip
     return bitcast_float64(bitcast_uint64(_sin_poly_f64(r, c)) ^ sign)
 
 
@@ -176,8 +176,8 @@ def sincos_f64(x):
     swap = (n & 1) != 0
     sine = bitcast_uint64(select(swap, q, p))
     cosine = bitcast_uint64(select(swap, p, q))
-    sign = (bitcast_uint64(x) ^ (n << 62)) & 0x8000000000000000
-    return bitcast_float64(sine ^ sign), bitcast_float64(cosine ^ (((n + 1) << 62) & 0x8000000000000000))
+    sign = ((bitcast_uint64(x) >> 63) ^ (n >> 1)) << 63
+    return bitcast_float64(sine ^ sign), bitcast_float64(cosine ^ (((n + 1) >> 1) << 63))
 
 
 def tan_f64(x):
@@ -203,7 +203,7 @@ def tan_f64(x):
     p = fma(p, z, 0.3333333333333338)
     y = r + fma(r * z, p, fma(c, z, c))
     y = select((n & 1) != 0, -1.0 / y, y)
-    return bitcast_float64(bitcast_uint64(y) ^ (bitcast_uint64(x) & 0x8000000000000000))
+    return bitcast_float64(bitcast_uint64(y) ^ ((bitcast_uint64(x) >> 63) << 63))
 
 
 def _sinpi_series_f64(r):
