@@ -36,7 +36,9 @@ def _erfc_parts_f32(x):
     p = fma(p, t, 0.05636564642190933)
     p = fma(p, t, -0.0029749178793281317)
     p = fma(p, t, -0.15467512607574463)
-    p = fma(p, t, -2.4183394842225425e-08) + 0.6932618021965027
+    q = fma(p, t, -2.4183394842225425e-08)
+    p = q + 0.6932618021965027
+    p_low = (0.6932618021965027 - p) + q
     h = x * x
     s = fma(h, -LOG2E, ROUND)
     k = s - ROUND
@@ -48,7 +50,7 @@ def _erfc_parts_f32(x):
     q = fma(q, r, 0.4999999403953552)
     u = fma(r * r, q, r)
     g = p * i
-    low = fma(p, i, -g) + p * i_low
+    low = fma(p, i, -g) + fma(p, i_low, p_low * i)
     return g + fma(g, u, fma(low, u, low)), s
 
 

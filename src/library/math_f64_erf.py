@@ -42,7 +42,9 @@ def _erfc_parts_f64(x):
     p = fma(p, w, fma(t, -0.02331089330196043, 0.03245157890638965))
     p = fma(p, w, fma(t, -0.028750887062809552, 0.00024539536409349394))
     p = fma(p, w, fma(t, 0.058294724471887244, -0.13847578216663012))
-    p = fma(p, t, 4.9202351643878354e-17) + 0.6551537457376734
+    q = fma(p, t, 4.9202351643878354e-17)
+    p = q + 0.6551537457376734
+    p_low = (0.6551537457376734 - p) + q
     h = x * x
     s = fma(h, -LOG2E, ROUND)
     k = s - ROUND
@@ -57,7 +59,7 @@ def _erfc_parts_f64(x):
     q = fma(fma(fma(fma(g, v, f), v, e), v, d), v, b)
     u = fma(v, q, r)
     g = p * i
-    low = fma(p, i, -g) + p * i_low
+    low = fma(p, i, -g) + fma(p, i_low, p_low * i)
     return g + fma(g, u, fma(low, u, low)), s
 
 
