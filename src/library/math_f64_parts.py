@@ -8,7 +8,8 @@ def _fmod_far_f64(a, b):
     e = (bitcast_int64(d) >> 52) - select(tiny, int64(54), int64(0)) + 50
     while a >= b:
         n = (bitcast_int64(a) >> 52) - e
-        n = select(n > 0 and a >= 2.2250738585072014e-308, min(n, int64(2046)), int64(0))
+        n = select(n < 2046, n, int64(2046))
+        n = select(n > 0 and a >= 2.2250738585072014e-308, n, int64(0))
         h = n >> 1
         c = b * bitcast_float64((h + 1023) << 52) * bitcast_float64((n - h + 1023) << 52)
         r = fma(-trunc(a / c), c, a)
