@@ -226,9 +226,10 @@ def _sinpi_poly_f64(r):
 def _sinpi_pair_f64(r):
     """sin(pi r) for |r| <= 1/2 as a sum of two float64."""
     a = r * 3.141592653589793
-    b = r * _sinpi_series_f64(r)
+    v = _sinpi_series_f64(r)
+    b = r * v
     s = a + b
-    return s, ((a - s) + b) + fma(r, 3.141592653589793, -a)
+    return s, ((a - s) + b) + (fma(r, 3.141592653589793, -a) + fma(r, v, -b))
 
 
 def sinpi_f64(x):
