@@ -1,7 +1,7 @@
 """float32 error functions.
 
-Below 1/2 an odd minimax polynomial; above erfc(x) = exp(-x**2) G(t) / (x + 3/4) with t = (x - A) / (x + A) and a polynomial G of degree 9.
-The exponent, the quotient and the product carry their rounding errors along.
+Below 1/2 an odd minimax polynomial; above erfc(x) = exp(-x**2) G(t) / (x + 3/4) with t = (x - A) / (x + A) and a
+polynomial G of degree 9. The exponent, the quotient and the product carry their rounding errors along.
 """
 
 ROUND = 12582912.0
@@ -21,7 +21,8 @@ def _erf_series_f32(z):
 
 
 def _erfc_parts_f32(x):
-    """erfc(x) = p * 2**k for x >= 1/2 where the result is a normal number or less; k stands in the low bits of the second result."""
+    """erfc(x) = p * 2**k for x >= 1/2 where the result is a normal number or less; k stands in the low bits of the
+    second result."""
     d = x + A
     e = x + 0.75
     j = 1.0 / (d * e)

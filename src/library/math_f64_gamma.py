@@ -1,8 +1,9 @@
 """float64 gamma functions.
 
-Above 3 both follow Stirling's formula, the exponent (x - 1/2) (log2(x) - log2(e)) being a sum of two values and the remainder a
-minimax polynomial in 1 / x. Below, gamma is the reciprocal of a polynomial for 1 / gamma on [1, 2], and the logarithm is
-(x - 1) (x - 2) times a polynomial in (x - 5/4) / (x + 5/4) on [1/2, 3]. Negative arguments use the reflection formula.
+Above 3 both follow Stirling's formula, the exponent (x - 1/2) (log2(x) - log2(e)) being a sum of two values and the
+remainder a minimax polynomial in 1 / x. Below, gamma is the reciprocal of a polynomial for 1 / gamma on [1, 2], and
+the logarithm is (x - 1) (x - 2) times a polynomial in (x - 5/4) / (x + 5/4) on [1/2, 3]. Negative arguments use the
+reflection formula.
 """
 
 

@@ -65,7 +65,8 @@ def ldexp_f64(x, n):
         for i in range(2):
             up = m > 1023
             down = m < -1022
-            y = y * select(up, float64(8.98846567431158e307), select(down, float64(2.004168360008973e-292), float64(1.0)))
+            step = select(down, float64(2.004168360008973e-292), float64(1.0))
+            y = y * select(up, float64(8.98846567431158e307), step)
             m = m - select(up, int32(1023), select(down, int32(-969), int32(0)))
         m = select(m > 1023, int32(1023), select(m < -1022, int32(-1022), m))
         y = y * bitcast_float64(int64(m + 1023) << 52)

@@ -1,9 +1,9 @@
 """float64 circular functions.
 
-sin and cos subtract a multiple of pi (an odd multiple of pi / 2 for cos), given by three constants and fma, and evaluate one odd
-polynomial on [-pi/2, pi/2]. The second constant has 32 bits, so that its multiples and the differences that give the low part of the
-remainder are exact. Arguments of 2**21 and more take their remainder from a table of 2**(32 b) / pi mod 2, each entry a sum of four
-values.
+sin and cos subtract a multiple of pi (an odd multiple of pi / 2 for cos), given by three constants and fma, and
+evaluate one odd polynomial on [-pi/2, pi/2]. The second constant has 32 bits, so that its multiples and the
+differences that give the low part of the remainder are exact. Arguments of 2**21 and more take their remainder from a
+table of 2**(32 b) / pi mod 2, each entry a sum of four values.
 """
 
 ROUND = 6755399441055744.0
@@ -83,7 +83,8 @@ def _turns_f64(ax):
 
 
 def _reduce_f64(ax, half):
-    """ax - (n + half) * pi in [-pi/2, pi/2] for a large ax, with a low part, and n mod 2 as a sign bit; half is 0 or 0.5."""
+    """ax - (n + half) * pi in [-pi/2, pi/2] for a large ax, with a low part, and n mod 2 as a sign bit; half is 0 or
+    0.5."""
     v0, v1, v2 = _turns_f64(ax)
     n = rint(v0 - half)
     h, a = _two_sum_f64(v0, -(n + half))
@@ -96,8 +97,8 @@ def _reduce_f64(ax, half):
 
 
 def _sin_poly_f64(r, c):
-    """sin(r + c) for |r| <= pi/2 and a tiny c, degree 17, relative error 2**-61. Splitting off -z / 8, which is exact, spares a
-    rounding near pi/2."""
+    """sin(r + c) for |r| <= pi/2 and a tiny c, degree 17, relative error 2**-61. Splitting off -z / 8, which is exact,
+    spares a rounding near pi/2."""
     z = r * r
     w = z * z
     a = fma(z, 2.7214839137562557e-15, -7.643024796306507e-13)
