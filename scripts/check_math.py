@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Measures the error of the elementary-function library (src/library).
 
-The library is written in a small Python dialect. This script translates it to C++, compiles it without contraction, and compares
-every function with a wider reference: float32 with the double functions of libm, float64 with the long double ones. Errors are
-in units in the last place of the exact result; NaN, infinity and zero results must match the reference in kind and in sign.
+The library is written in a small Python dialect. This script translates it to C++, compiles it without contraction,
+and compares every function with a wider reference: float32 with the double functions of libm, float64 with the long
+double ones. Errors are in units in the last place of the exact result; NaN, infinity and zero results must match the
+reference in kind and in sign.
 
     scripts/check_math.py                     all functions, a few million arguments each
     scripts/check_math.py sin_f32 pow_f64     some functions
     scripts/check_math.py --exhaustive sin_f32    all 2^32 arguments (float32, one argument)
     scripts/check_math.py --write             also records the measured bounds in accuracy.json
 """
+
 import argparse
 import ctypes
 import json
@@ -135,7 +137,12 @@ template <class T, class R> void compare(T got, R ref, double x, double y, R flo
 template <class T> struct Types;
 template <> struct Types<float> { using Bits = uint32_t; using Ref = double; };
 template <> struct Types<double> { using Bits = uint64_t; using Ref = long double; };
-template <class T> T from_bits(uint64_t b) { typename Types<T>::Bits v = b; T x; std::memcpy(&x, &v, sizeof x); return x; }
+template <class T> T from_bits(uint64_t b) {
+    typename Types<T>::Bits v = b;
+    T x;
+    std::memcpy(&x, &v, sizeof x);
+    return x;
+}
 inline uint64_t next_random(uint64_t& s) {
     s += 0x9e3779b97f4a7c15u;
     uint64_t z = s;
@@ -160,13 +167,15 @@ extern "C" void @sweep(uint64_t start, uint64_t step, int64_t n, Result* out) {
         compare<T_, R_>(@impl(x, 0), @ref(x, 0), x, 0, @floor(x), *out);
     }
 }
-extern "C" void @random(uint64_t seed, int64_t n, double xlo, double xhi, double ylo, double yhi, int mode, Result* out) {
+extern "C" void @random(uint64_t seed, int64_t n, double xlo, double xhi, double ylo, double yhi, int mode,
+                        Result* out) {
     for (int64_t i = 0; i < n; ++i) {
         T_ x = draw<T_>(seed, xlo, xhi), y = draw<T_>(seed, ylo, yhi);
         if (mode == 1) y = T_(x * draw<T_>(seed, -2, 2) * std::ldexp(T_(1), int(next_random(seed) % 20) - 10));
         if (mode == 2) {  // exponents that keep x ** y near the limits of the type
             x = std::fabs(x);
-            y = T_((next_random(seed) % 2 ? 1 : -1) * std::numeric_limits<T_>::max_exponent * draw<T_>(seed, 0, 1.1) / std::log2(x));
+            T_ share = draw<T_>(seed, 0, 1.1) * (next_random(seed) % 2 ? 1 : -1);
+            y = T_(share * std::numeric_limits<T_>::max_exponent / std::log2(x));
         }
         compare<T_, R_>(@impl(x, y), @ref(x, y), x, y, @floor(x), *out);
     }
@@ -179,17 +188,70 @@ extern "C" void @values(const double* xs, const double* ys, int64_t n, Result* o
 
 
 class Result(ctypes.Structure):
-    _fields_ = [("ulp", ctypes.c_double), ("x", ctypes.c_double), ("y", ctypes.c_double), ("mismatches", ctypes.c_int64),
-                ("mismatch_x", ctypes.c_double), ("mismatch_y", ctypes.c_double)]
+    _fields_ = [
+        ("ulp", ctypes.c_double),
+        ("x", ctypes.c_double),
+        ("y", ctypes.c_double),
+        ("mismatches", ctypes.c_int64),
+        ("mismatch_x", ctypes.c_double),
+        ("mismatch_y", ctypes.c_double),
+    ]
 
 
 def special_values(suffix):
-    """Zeros, infinities, NaN, the ends of the denormal and normal ranges, integers, halves and neighbours of constants."""
-    tiny, least, huge, eps = (2.0**-126, 2.0**-149, (2 - 2.0**-23) * 2.0**127, 2.0**-23) if suffix == "f32" else (
-        2.0**-1022, 5e-324, sys.float_info.max, 2.0**-52)
-    base = [0.0, least, least * 3, tiny - least, tiny, tiny * 1.5, eps * eps, eps, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 10.0, 1.5, 2.5, 3.5,
-            1 / 3, 0.1, math.pi, math.pi / 2, math.pi / 4, math.e, math.log(2), 100.0, 1e5, 1e10, 1e22, 1e30, huge / 2, huge, math.inf]
-    base += [1.0 / eps - 1, 1.0 / eps, 1.0 / eps + 1, 2.0 / eps - 1, 2.0 / eps, 4.0 / eps, 0.5 / eps - 0.5, 0.5 / eps + 0.5]
+    """Zeros, infinities, NaN, the ends of the denormal and normal ranges, integers and neighbours of constants."""
+    tiny, least, huge, eps = (
+        (2.0**-126, 2.0**-149, (2 - 2.0**-23) * 2.0**127, 2.0**-23)
+        if suffix == "f32"
+        else (2.0**-1022, 5e-324, sys.float_info.max, 2.0**-52)
+    )
+    base = [
+        0.0,
+        least,
+        least * 3,
+        tiny - least,
+        tiny,
+        tiny * 1.5,
+        eps * eps,
+        eps,
+        0.5,
+        1.0,
+        2.0,
+        3.0,
+        4.0,
+        5.0,
+        6.0,
+        7.0,
+        10.0,
+        1.5,
+        2.5,
+        3.5,
+        1 / 3,
+        0.1,
+        math.pi,
+        math.pi / 2,
+        math.pi / 4,
+        math.e,
+        math.log(2),
+        100.0,
+        1e5,
+        1e10,
+        1e22,
+        1e30,
+        huge / 2,
+        huge,
+        math.inf,
+    ]
+    base += [
+        1.0 / eps - 1,
+        1.0 / eps,
+        1.0 / eps + 1,
+        2.0 / eps - 1,
+        2.0 / eps,
+        4.0 / eps,
+        0.5 / eps - 0.5,
+        0.5 / eps + 0.5,
+    ]
     base += [b * (1 + s) for b in (0.5, 1.0, 2.0, math.pi, math.pi / 2, 0.25) for s in (eps, -eps, 2 * eps, -2 * eps)]
     return base + [-b for b in base] + [math.nan]
 
@@ -222,8 +284,24 @@ def build(names, translator):
     folder = tempfile.mkdtemp(prefix="check_math_")
     cpp, so = os.path.join(folder, "library.cpp"), os.path.join(folder, "library.so")
     pathlib.Path(cpp).write_text("\n".join(source))
-    subprocess.run(["g++", "-std=c++17", "-O2", "-march=native", "-ffp-contract=off", "-fopenmp-simd", "-fwrapv", "-shared", "-fPIC",
-                    "-w", cpp, "-o", so], check=True)
+    subprocess.run(
+        [
+            "g++",
+            "-std=c++17",
+            "-O2",
+            "-march=native",
+            "-ffp-contract=off",
+            "-fopenmp-simd",
+            "-fwrapv",
+            "-shared",
+            "-fPIC",
+            "-w",
+            cpp,
+            "-o",
+            so,
+        ],
+        check=True,
+    )
     return ctypes.CDLL(so)
 
 
@@ -236,11 +314,16 @@ def measure(library, full, options):
     values = special_values(suffix)
     pairs = [(x, y) for x in values for y in values] if arity == 2 else [(x, 0.0) for x in values]
     array = f64 * len(pairs)
-    getattr(library, "values_" + symbol)(array(*[p[0] for p in pairs]), array(*[p[1] for p in pairs]), i64(len(pairs)), ctypes.byref(out))
+    getattr(library, "values_" + symbol)(
+        array(*[p[0] for p in pairs]), array(*[p[1] for p in pairs]), i64(len(pairs)), ctypes.byref(out)
+    )
     if arity == 1 and suffix == "f32":
         step = 1 if options.exhaustive else options.step
         getattr(library, "sweep_" + symbol)(u64(0), u64(step), i64(2**32 // step), ctypes.byref(out))
-    limits = {"exp": (-104, 89) if suffix == "f32" else (-746, 710), "exp2": (-151, 129) if suffix == "f32" else (-1076, 1025)}
+    limits = {
+        "exp": (-104, 89) if suffix == "f32" else (-746, 710),
+        "exp2": (-151, 129) if suffix == "f32" else (-1076, 1025),
+    }
     count = max(1, int(options.samples))
     seed = options.seed
     for r in [None] + ranges:
@@ -251,14 +334,16 @@ def measure(library, full, options):
         elif r in limits:
             x = limits[r]
         seed += 1
-        getattr(library, "random_" + symbol)(u64(seed * 7919), i64(count), f64(x[0]), f64(x[1]), f64(y[0]), f64(y[1]), mode, ctypes.byref(out))
+        getattr(library, "random_" + symbol)(
+            u64(seed * 7919), i64(count), f64(x[0]), f64(x[1]), f64(y[0]), f64(y[1]), mode, ctypes.byref(out)
+        )
     return out
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("names", nargs="*", help="functions such as sin_f32; default all that the library has")
-    parser.add_argument("--exhaustive", action="store_true", help="all 2^32 arguments of float32 functions of one argument")
+    parser.add_argument("--exhaustive", action="store_true", help="all 2^32 arguments of one-argument float32")
     parser.add_argument("--step", type=int, default=997, help="distance of bit patterns in the float32 sweep")
     parser.add_argument("--samples", type=float, default=3e5, help="random arguments per range")
     parser.add_argument("--seed", type=int, default=1)

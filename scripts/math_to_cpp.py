@@ -1,26 +1,52 @@
 """Translates the dialect of src/library to C++ with strict types, for the accuracy check (check_math.py).
 
-A function becomes C++ when it is required with the dtypes of its arguments; functions that it calls follow. The rules are those of
-the compiler: both operands of an operator have one dtype, literals and module constants take the dtype of the other operand.
+A function becomes C++ when it is required with the dtypes of its arguments; functions that it calls follow. The rules
+are those of the compiler: both operands of an operator have one dtype, literals and module constants take the dtype of
+the other operand.
 """
+
 import ast
 import pathlib
 
-CPP = {"f32": "float", "f64": "double", "i32": "int32_t", "i64": "int64_t", "u32": "uint32_t", "u64": "uint64_t", "bool": "bool"}
+CPP = {
+    "f32": "float",
+    "f64": "double",
+    "i32": "int32_t",
+    "i64": "int64_t",
+    "u32": "uint32_t",
+    "u64": "uint64_t",
+    "bool": "bool",
+}
 DTYPES = {"float32": "f32", "float64": "f64", "int32": "i32", "int64": "i64", "uint32": "u32", "uint64": "u64"}
 FLOATS, INTS = ("f32", "f64"), ("i32", "i64", "u32", "u64")
-BINARY = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|",
-          ast.BitXor: "^"}
+BINARY = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+}
 COMPARE = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 UNARY_CALLS = ("sqrt", "rint", "floor", "ceil", "trunc", "abs", "isnan")
 LITERAL_INT, LITERAL_FLOAT = "literal int", "literal float"
 
 PROLOGUE = r"""
 #include <tuple>
-template <class To, class From> inline To bitcast(From v) { static_assert(sizeof(To) == sizeof(From)); To r; std::memcpy(&r, &v, sizeof r); return r; }
+template <class To, class From> inline To bitcast(From v) {
+    static_assert(sizeof(To) == sizeof(From));
+    To r;
+    std::memcpy(&r, &v, sizeof r);
+    return r;
+}
 inline float t_fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 inline double t_fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
-#define TREADLE_UNARY(name, f, d) inline float t_##name(float a) { return f(a); } inline double t_##name(double a) { return d(a); }
+#define TREADLE_UNARY(name, f, d) \
+    inline float t_##name(float a) { return f(a); } \
+    inline double t_##name(double a) { return d(a); }
 TREADLE_UNARY(sqrt, __builtin_sqrtf, __builtin_sqrt)
 TREADLE_UNARY(rint, __builtin_rintf, __builtin_rint)
 TREADLE_UNARY(floor, __builtin_floorf, __builtin_floor)
@@ -97,7 +123,7 @@ class Function:
         names = [a.arg for a in node.args.args]
         if len(names) != len(types):
             raise DialectError(f"{node.name} takes {len(names)} arguments")
-        self.parameters = list(zip(names, types))
+        self.parameters = list(zip(names, types, strict=True))
         self.locals, self.result, self.loops = dict(self.parameters), None, set()
 
     def fail(self, node, message):
@@ -108,8 +134,14 @@ class Function:
             self.fail(self.node, "the last statement has to be a return")
         body = self.block(self.node.body, 1)
         names = dict(self.parameters)
-        declared = "".join(f"    {CPP[t]} {n};\n" for n, t in self.locals.items() if n not in names and n not in self.loops)
-        result = f"std::tuple<{', '.join(CPP[t] for t in self.result)}>" if isinstance(self.result, tuple) else CPP[self.result]
+        declared = "".join(
+            f"    {CPP[t]} {n};\n" for n, t in self.locals.items() if n not in names and n not in self.loops
+        )
+        result = (
+            f"std::tuple<{', '.join(CPP[t] for t in self.result)}>"
+            if isinstance(self.result, tuple)
+            else CPP[self.result]
+        )
         parameters = ", ".join(f"{CPP[t]} {n}" for n, t in self.parameters)
         return f"static inline {result} {self.node.name}({parameters}) {{\n{declared}{body}}}\n"
 
@@ -136,7 +168,8 @@ class Function:
             count, name = s.iter.args[0].value, s.target.id
             self.locals[name] = "i32"
             self.loops.add(name)
-            return f"{pad}for (int32_t {name} = 0; {name} < {count}; ++{name}) {{\n{self.block(s.body, depth + 1)}{pad}}}\n"
+            head = f"for (int32_t {name} = 0; {name} < {count}; ++{name})"
+            return f"{pad}{head} {{\n{self.block(s.body, depth + 1)}{pad}}}\n"
         if isinstance(s, ast.Return):
             if s is not self.node.body[-1]:
                 self.fail(s, "return is allowed at the end only")
@@ -153,7 +186,7 @@ class Function:
             if isinstance(value, ast.Tuple):
                 self.fail(target, "a tuple is assigned from a call only")
             code, types = self.expression(value)
-            for t, dtype in zip(target.elts, types):
+            for t, dtype in zip(target.elts, types, strict=True):
                 self.declare(t, dtype, depth)
             return f"std::tie({', '.join(t.id for t in target.elts)}) = {code};"
         code, dtype = self.typed(value)
@@ -172,7 +205,7 @@ class Function:
         return code
 
     def typed(self, node):
-        """An expression whose dtype is known without a partner: bare literals are refused, their dtype would be a guess."""
+        """An expression with a dtype of its own: bare literals are refused, their dtype would be a guess."""
         code, dtype = self.expression(node)
         if dtype in (LITERAL_INT, LITERAL_FLOAT):
             self.fail(node, "a literal needs a conversion here")
@@ -211,7 +244,9 @@ class Function:
                 self.fail(node, "operator is not in the dialect")
             (a, b), dtype = self.unify(node, [self.expression(node.left), self.expression(node.right)])
             operator = BINARY[type(node.op)]
-            if dtype == "bool" or (operator in ("<<", ">>", "&", "|", "^")) != (dtype in INTS and operator not in "+-*"):
+            if dtype == "bool" or (operator in ("<<", ">>", "&", "|", "^")) != (
+                dtype in INTS and operator not in "+-*"
+            ):
                 self.fail(node, f"operator {operator} on {dtype}")
             return f"{CPP[dtype]}({a} {operator} {b})", dtype
         if isinstance(node, ast.UnaryOp):
@@ -243,9 +278,11 @@ class Function:
         if name in DTYPES:
             code, dtype = items[0]
             target = DTYPES[name]
-            return (literal(code, target) if dtype in (LITERAL_INT, LITERAL_FLOAT) else f"{CPP[target]}({code})"), target
+            return (
+                literal(code, target) if dtype in (LITERAL_INT, LITERAL_FLOAT) else f"{CPP[target]}({code})"
+            ), target
         if name.startswith("bitcast_"):
-            target = DTYPES[name[len("bitcast_"):]]
+            target = DTYPES[name[len("bitcast_") :]]
             return f"bitcast<{CPP[target]}>({self.typed(node.args[0])[0]})", target
         if name == "select":
             if items[0][1] != "bool":

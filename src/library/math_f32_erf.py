@@ -1,7 +1,7 @@
 """float32 error functions.
 
-Below 1/2 an odd minimax polynomial; above erfc(x) = exp(-x**2) G(t) / (x + 3/4) with t = (x - A) / (x + A) and a polynomial G of degree 9.
-The exponent, the quotient and the product carry their rounding errors along.
+Below 1/2 an odd minimax polynomial; above erfc(x) = exp(-x**2) G(t) / (x + 3/4) with t = (x - A) / (x + A) and a
+polynomial G of degree 9. The exponent, the quotient and the product carry their rounding errors along.
 """
 
 ROUND = 12582912.0
@@ -21,7 +21,8 @@ def _erf_series_f32(z):
 
 
 def _erfc_parts_f32(x):
-    """erfc(x) = p * 2**k for x >= 1/2 where the result is a normal number or less; k stands in the low bits of the second result."""
+    """erfc(x) = p * 2**k for x >= 1/2 where the result is a normal number or less; k stands in the low bits of the
+    second result."""
     d = x + A
     e = x + 0.75
     j = 1.0 / (d * e)
@@ -36,7 +37,9 @@ def _erfc_parts_f32(x):
     p = fma(p, t, 0.05636564642190933)
     p = fma(p, t, -0.0029749178793281317)
     p = fma(p, t, -0.15467512607574463)
-    p = fma(p, t, -2.4183394842225425e-08) + 0.6932618021965027
+    q = fma(p, t, -2.4183394842225425e-08)
+    p = q + 0.6932618021965027
+    p_low = (0.6932618021965027 - p) + q
     h = x * x
     s = fma(h, -LOG2E, ROUND)
     k = s - ROUND
@@ -48,7 +51,7 @@ def _erfc_parts_f32(x):
     q = fma(q, r, 0.4999999403953552)
     u = fma(r * r, q, r)
     g = p * i
-    low = fma(p, i, -g) + p * i_low
+    low = fma(p, i, -g) + fma(p, i_low, p_low * i)
     return g + fma(g, u, fma(low, u, low)), s
 
 

@@ -1,4 +1,5 @@
-"""float32 exponentials: reduction by ln 2 with two constants and fma, then a minimax polynomial on half a step either side."""
+"""float32 exponentials: reduction by ln 2 with two constants and fma, then a minimax polynomial on half a step either
+side."""
 
 ROUND = 12582912.0  # 1.5 * 2**23: adding it leaves the nearest integer in the low mantissa bits
 ROUND_BITS = 0x4B400000

@@ -1,8 +1,8 @@
 """float32 hyperbolic functions.
 
-With |x| = k ln 2 + r, sinh and cosh are combinations of even and odd minimax polynomials in r whose factors 2**(k-1) +- 2**(-k-1)
-are exact. tanh is an odd polynomial below 0.6 and 1 - 2 / (exp(2 |x|) + 1) above. The inverses take the logarithm of a sum whose
-rounding errors are carried along.
+With |x| = k ln 2 + r, sinh and cosh are combinations of even and odd minimax polynomials in r whose factors 2**(k-1)
++- 2**(-k-1) are exact. tanh is an odd polynomial below 0.6 and 1 - 2 / (exp(2 |x|) + 1) above. The inverses take the
+logarithm of a sum whose rounding errors are carried along.
 """
 
 ROUND = 12582912.0

@@ -1,6 +1,7 @@
 """float32 logarithms: x = 2**k * (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)], then a minimax polynomial in f.
 
-The low parts of ln 2 and its kin are positive: k carries the infinities and NaN of the special arguments through both products.
+The low parts of ln 2 and its kin are positive: k carries the infinities and NaN of the special arguments through both
+products.
 """
 
 LN2_HI = 0.6931471228599548

@@ -64,7 +64,7 @@ def frexp_f32(x):
     tiny = a < 1.1754943508222875e-38
     b = bitcast_int32(select(tiny, x * 16777216.0, x))
     e = ((b >> 23) & 255) - select(tiny, int32(150), int32(126))
-    m = bitcast_float32((b & -2139095041) | 0x3F000000)
+    m = bitcast_float32((b & ~int32(0x7F800000)) | 0x3F000000)
     plain = a > 0.0 and a < bitcast_float32(uint32(0x7F800000))
     return select(plain, m, x), select(plain, e, int32(0))
 

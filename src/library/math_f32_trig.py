@@ -1,7 +1,8 @@
 """float32 circular functions.
 
-sin and cos subtract a multiple of pi (an odd multiple of pi / 2 for cos), given by three constants and fma, and evaluate one odd
-polynomial on [-pi/2, pi/2]. Arguments of 2**17 and more take their remainder from a table of 2**(16 b) / pi mod 2 in float64.
+sin and cos subtract a multiple of pi (an odd multiple of pi / 2 for cos), given by three constants and fma, and
+evaluate one odd polynomial on [-pi/2, pi/2]. Arguments of 2**17 and more take their remainder from a table of 2**(16
+b) / pi mod 2 in float64.
 """
 
 ROUND = 12582912.0
@@ -44,7 +45,8 @@ def _reduce_f32(ax, half):
 
 
 def _sin_poly_f32(r):
-    """sin(r) for |r| <= pi/2, degree 9, relative error 2**-27. Splitting off -z / 8, which is exact, spares a rounding near pi/2."""
+    """sin(r) for |r| <= pi/2, degree 9, relative error 2**-27. Splitting off -z / 8, which is exact, spares a rounding
+    near pi/2."""
     z = r * r
     p = fma(z, 2.604804421935114e-06, -0.00019809140940196812)
     p = fma(p, z, 0.008333059959113598)

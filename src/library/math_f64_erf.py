@@ -1,7 +1,7 @@
 """float64 error functions.
 
-Below 1/2 an odd minimax polynomial; above erfc(x) = exp(-x**2) G(t) / (x + 3/4) with t = (x - A) / (x + A) and a polynomial G of degree
-22. The exponent, the quotient and the product carry their rounding errors along.
+Below 1/2 an odd minimax polynomial; above erfc(x) = exp(-x**2) G(t) / (x + 3/4) with t = (x - A) / (x + A) and a
+polynomial G of degree 22. The exponent, the quotient and the product carry their rounding errors along.
 """
 
 ROUND = 6755399441055744.0
@@ -23,7 +23,8 @@ def _erf_series_f64(z):
 
 
 def _erfc_parts_f64(x):
-    """erfc(x) = p * 2**k for x >= 1/2 where the result is a normal number or less; k stands in the low bits of the second result."""
+    """erfc(x) = p * 2**k for x >= 1/2 where the result is a normal number or less; k stands in the low bits of the
+    second result."""
     d = x + A
     e = x + 0.75
     j = 1.0 / (d * e)
@@ -42,7 +43,9 @@ def _erfc_parts_f64(x):
     p = fma(p, w, fma(t, -0.02331089330196043, 0.03245157890638965))
     p = fma(p, w, fma(t, -0.028750887062809552, 0.00024539536409349394))
     p = fma(p, w, fma(t, 0.058294724471887244, -0.13847578216663012))
-    p = fma(p, t, 4.9202351643878354e-17) + 0.6551537457376734
+    q = fma(p, t, 4.9202351643878354e-17)
+    p = q + 0.6551537457376734
+    p_low = (0.6551537457376734 - p) + q
     h = x * x
     s = fma(h, -LOG2E, ROUND)
     k = s - ROUND
@@ -57,7 +60,7 @@ def _erfc_parts_f64(x):
     q = fma(fma(fma(fma(g, v, f), v, e), v, d), v, b)
     u = fma(v, q, r)
     g = p * i
-    low = fma(p, i, -g) + p * i_low
+    low = fma(p, i, -g) + fma(p, i_low, p_low * i)
     return g + fma(g, u, fma(low, u, low)), s
 
 

@@ -1,4 +1,5 @@
-"""float64 exponentials: reduction by ln 2 with two constants and fma, then a minimax polynomial on half a step either side."""
+"""float64 exponentials: reduction by ln 2 with two constants and fma, then a minimax polynomial on half a step either
+side."""
 
 ROUND = 6755399441055744.0  # 1.5 * 2**52: adding it leaves the nearest integer in the low mantissa bits
 ROUND_BITS = 0x4338000000000000

@@ -1,8 +1,9 @@
 """float64 gamma functions.
 
-Above 3 both follow Stirling's formula, the exponent (x - 1/2) (log2(x) - log2(e)) being a sum of two values and the remainder a
-minimax polynomial in 1 / x. Below, gamma is the reciprocal of a polynomial for 1 / gamma on [1, 2], and the logarithm is
-(x - 1) (x - 2) times a polynomial in (x - 5/4) / (x + 5/4) on [1/2, 3]. Negative arguments use the reflection formula.
+Above 3 both follow Stirling's formula, the exponent (x - 1/2) (log2(x) - log2(e)) being a sum of two values and the
+remainder a minimax polynomial in 1 / x. Below, gamma is the reciprocal of a polynomial for 1 / gamma on [1, 2], and
+the logarithm is (x - 1) (x - 2) times a polynomial in (x - 5/4) / (x + 5/4) on [1/2, 3]. Negative arguments use the
+reflection formula.
 """
 
 
@@ -93,8 +94,12 @@ def tgamma_f64(x):
 
 
 def _lgamma_series_f64(x):
-    """lgamma(x) / ((x - 1) (x - 2)) on [1/2, 3]."""
-    t = (x - 1.25) / (x + 1.25)
+    """lgamma(x) / ((x - 1) (x - 2)) on [1/2, 3] as a sum of two float64."""
+    d = x + 1.25
+    i = 1.0 / d
+    m = x - 1.25
+    t = m * i
+    t_low = i * (fma(-t, d, m) - t * (x - (d - 1.25)))
     w = t * t
     p = fma(t, 0.07407365963728624, -0.06401545884993601)
     p = fma(p, w, fma(t, -0.017686486733813563, 0.0010688228537388284))
@@ -108,10 +113,14 @@ def _lgamma_series_f64(x):
     p = fma(p, w, fma(t, 0.06438030153552679, -0.0969790008998665))
     p = fma(p, w, fma(t, 0.08634870698274934, -0.15859622433236237))
     p = fma(p, w, fma(t, 0.1296399016142764, -0.46139596109204023))
-    return fma(p, t, -3.94230570063616e-17) + 0.5241164609163369
+    p = fma(p, t, -3.94230570063616e-17)
+    y = p + 0.5241164609163369
+    # the derivative needs few bits
+    return y, fma(t_low, fma(t, 0.26, -0.46), (0.5241164609163369 - y) + p)
 
 
 def _lgamma_far_f64(a):
+    """lgamma(a) for a > 3 as a sum of two float64."""
     e, e_low = _stirling_f64(a)
     u = 1.0 / a
     w = u * u
@@ -123,28 +132,44 @@ def _lgamma_far_f64(a):
     p = fma(p, v, fma(w, -0.0027777777767946507, 0.08333333333333193))
     h = e * 0.6931471805599453
     low = fma(e, 0.6931471805599453, -h) + fma(e, 2.3190468138462996e-17, e_low * 0.6931471805599453)
-    y = h + (low + fma(u, p, 0.4189385332046727))
+    low = low + fma(u, p, 0.4189385332046727)
     if not (a < 1e300):
-        y = a * (log_f64(a) - 1.0)
-    return y
+        h = a * (log_f64(a) - 1.0)
+        low = float64(0.0)
+    return h, low
 
 
 def lgamma_f64(x):
     a = abs(x)
     small = a < 0.5
     b = float64(0.0)
+    b_low = float64(0.0)
     if a <= 3.0:
         c = select(small, a + 1.0, a)
-        b = _lgamma_series_f64(c) * select(small, a, a - 2.0) * (a - 1.0)
+        p, p_low = _lgamma_series_f64(c)
+        u = select(small, a, a - 2.0)
+        v = a - 1.0
+        w = u * v
+        w_low = fma(u, v, -w) + fma(u, (a - v) - 1.0, v * select(small, float64(0.0), (a - u) - 2.0))
+        b = p * w
+        b_low = fma(p, w, -b) + fma(p, w_low, p_low * w)
     if a > 3.0:
-        b = _lgamma_far_f64(a)
-    y = select(b == 0.0, float64(0.0), b)
+        b, b_low = _lgamma_far_f64(a)
+    y = select(b == 0.0, float64(0.0), b + b_low)
     if not (x >= 0.5):
         # a logarithm is needed below 1/2: of 1 / x, or in the reflection formula
-        s = abs(sinpi_f64(a))
-        q = s * select(small, float64(0.3183098861837907), 0.3183098861837907 * a)
-        l = -log_f64(select(x > 0.0, a, q))
-        y = select(x > 0.0, l + b, l - b)
+        s, s_low = _sinpi_pair_f64(abs(a - rint(a)))
+        c = select(small, float64(1.0), a)
+        v = c * 0.3183098861837907
+        q = s * v
+        v_low = fma(c, 0.3183098861837907, -v) + c * -1.9678676675182486e-17
+        q_low = select(x > 0.0 or q == 0.0, float64(0.0), (fma(s, v, -q) + fma(s_low, v, s * v_low)) / q)
+        g, g_low = _log2_pair_f64(select(x > 0.0, a, q))
+        e = g * 0.6931471805599453
+        e_low = fma(g, 0.6931471805599453, -e) + fma(g, 2.3190468138462996e-17, g_low * 0.6931471805599453)
+        # the two terms of the reflection formula may cancel
+        h, h_low = _two_sum_f64(e, select(x > 0.0, -b, b))
+        y = -(h + ((h_low + e_low) + (select(x > 0.0, -b_low, b_low) + q_low)))
         infinity = bitcast_float64(uint64(0x7FF0000000000000))
         y = select((x <= 0.0 and s == 0.0) or a == infinity, infinity, y)
     y = select(isnan(x), x, y)

@@ -1,6 +1,7 @@
 """float64 logarithms: x = 2**k * (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)], then log(1 + f) = 2 atanh(f / (2 + f)).
 
-The low parts of ln 2 and its kin are positive: k carries the infinities and NaN of the special arguments through both products.
+The low parts of ln 2 and its kin are positive: k carries the infinities and NaN of the special arguments through both
+products.
 """
 
 LN2_HI = 0.6931471805599453
@@ -17,7 +18,7 @@ def _log_reduce_f64(x):
         special = select(x > 0.0, x, select(x == 0.0, -infinity, infinity - infinity))
         shift = select(small, shift - 52.0, special)
         bits = select(small, bitcast_uint64(x * 4503599627370496.0), uint64(0x3FF0000000000000))
-    # The exponent is biased to be positive and becomes a float by standing in the mantissa of 2**52: no signed 64-bit operations.
+    # The exponent is biased to be positive and becomes a float in the mantissa of 2**52: no signed 64-bit operations.
     u = bits + 0x00095F619980C433
     k = bitcast_float64((u >> 52) | 0x4330000000000000) + shift
     f = bitcast_float64((u & 0x000FFFFFFFFFFFFF) + 0x3FE6A09E667F3BCD) - 1.0

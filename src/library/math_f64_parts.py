@@ -8,7 +8,8 @@ def _fmod_far_f64(a, b):
     e = (bitcast_int64(d) >> 52) - select(tiny, int64(54), int64(0)) + 50
     while a >= b:
         n = (bitcast_int64(a) >> 52) - e
-        n = select(n > 0 and a >= 2.2250738585072014e-308, min(n, int64(2046)), int64(0))
+        n = select(n < 2046, n, int64(2046))
+        n = select(n > 0 and a >= 2.2250738585072014e-308, n, int64(0))
         h = n >> 1
         c = b * bitcast_float64((h + 1023) << 52) * bitcast_float64((n - h + 1023) << 52)
         r = fma(-trunc(a / c), c, a)
@@ -51,7 +52,7 @@ def remainder_f64(x, y):
         a = _fmod_far_f64(select(valid and ay < infinity, ax, float64(0.0)), b + b)
         r = _remainder_near_f64(a, b)
         r = select(valid, select(ay < infinity, r, ax), infinity - infinity)
-    return bitcast_float64(bitcast_uint64(r) ^ (bitcast_uint64(x) & 0x8000000000000000))
+    return bitcast_float64(bitcast_uint64(r) ^ ((bitcast_uint64(x) >> 63) << 63))
 
 
 def ldexp_f64(x, n):
@@ -64,7 +65,8 @@ def ldexp_f64(x, n):
         for i in range(2):
             up = m > 1023
             down = m < -1022
-            y = y * select(up, float64(8.98846567431158e307), select(down, float64(2.004168360008973e-292), float64(1.0)))
+            step = select(down, float64(2.004168360008973e-292), float64(1.0))
+            y = y * select(up, float64(8.98846567431158e307), step)
             m = m - select(up, int32(1023), select(down, int32(-969), int32(0)))
         m = select(m > 1023, int32(1023), select(m < -1022, int32(-1022), m))
         y = y * bitcast_float64(int64(m + 1023) << 52)
@@ -76,7 +78,7 @@ def frexp_f64(x):
     tiny = a < 2.2250738585072014e-308
     b = bitcast_uint64(select(tiny, x * 18014398509481984.0, x))
     e = (int32(b >> 52) & 2047) - select(tiny, int32(1076), int32(1022))
-    m = bitcast_float64((b & 0x800FFFFFFFFFFFFF) | 0x3FE0000000000000)
+    m = bitcast_float64((b & ~uint64(0x7FF0000000000000)) | 0x3FE0000000000000)
     plain = a > 0.0 and a < bitcast_float64(uint64(0x7FF0000000000000))
     return select(plain, m, x), select(plain, e, int32(0))
 

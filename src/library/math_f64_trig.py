@@ -1,9 +1,9 @@
 """float64 circular functions.
 
-sin and cos subtract a multiple of pi (an odd multiple of pi / 2 for cos), given by three constants and fma, and evaluate one odd
-polynomial on [-pi/2, pi/2]. The second constant has 32 bits, so that its multiples and the differences that give the low part of the
-remainder are exact. Arguments of 2**21 and more take their remainder from a table of 2**(32 b) / pi mod 2, each entry a sum of four
-values.
+sin and cos subtract a multiple of pi (an odd multiple of pi / 2 for cos), given by three constants and fma, and
+evaluate one odd polynomial on [-pi/2, pi/2]. The second constant has 32 bits, so that its multiples and the
+differences that give the low part of the remainder are exact. Arguments of 2**21 and more take their remainder from a
+table of 2**(32 b) / pi mod 2, each entry a sum of four values.
 """
 
 ROUND = 6755399441055744.0
@@ -83,7 +83,8 @@ def _turns_f64(ax):
 
 
 def _reduce_f64(ax, half):
-    """ax - (n + half) * pi in [-pi/2, pi/2] for a large ax, with a low part, and n mod 2 as a sign bit; half is 0 or 0.5."""
+    """ax - (n + half) * pi in [-pi/2, pi/2] for a large ax, with a low part, and n mod 2 as a sign bit; half is 0 or
+    0.5."""
     v0, v1, v2 = _turns_f64(ax)
     n = rint(v0 - half)
     h, a = _two_sum_f64(v0, -(n + half))
@@ -92,12 +93,12 @@ def _reduce_f64(ax, half):
     r = h * PI_1
     c = fma(h, PI_1, -r) + fma(h, PI_LOW, low * PI_1)
     odd = abs(n - 2.0 * rint(n * 0.5)) == 1.0
-    return r, c, select(odd, uint64(0x8000000000000000), uint64(0))
+    return r, c, select(odd, uint64(1), uint64(0)) << 63
 
 
 def _sin_poly_f64(r, c):
-    """sin(r + c) for |r| <= pi/2 and a tiny c, degree 17, relative error 2**-61. Splitting off -z / 8, which is exact, spares a
-    rounding near pi/2."""
+    """sin(r + c) for |r| <= pi/2 and a tiny c, degree 17, relative error 2**-61. Splitting off -z / 8, which is exact,
+    spares a rounding near pi/2."""
     z = r * r
     w = z * z
     a = fma(z, 2.7214839137562557e-15, -7.643024796306507e-13)
@@ -120,7 +121,7 @@ def sin_f64(x):
     flip = bitcast_uint64(t) << 63
     if not (ax < BIG):
         r, c, flip = _reduce_f64(ax, float64(0.0))
-    sign = (bitcast_uint64(x) & 0x8000000000000000) ^ flip
+    sign = ((bitcast_uint64(x) >> 63) << 63) ^ flip
     return bitcast_float64(bitcast_uint64(_sin_poly_f64(r, c)) ^ sign)
 
 
@@ -168,16 +169,16 @@ def sincos_f64(x):
     p = fma(z, 1.5895669198666778e-10, -2.5050737349528893e-08)
     p = fma(p, w, fma(z, 2.755731354988899e-06, -0.00019841269829370755))
     p = fma(p, w, fma(z, 0.008333333333321839, -0.1666666666666663))
-    p = r + fma(r * z, p, c)
+    p = r + fma(r * z, p, fma(c, -0.5 * z, c))
     q = fma(z, -1.1243927376945745e-11, 2.0873652081987666e-09)
     q = fma(q, w, fma(z, -2.7557300907965983e-07, 2.4801587252275977e-05))
     q = fma(q, w, fma(z, -0.0013888888888837565, 0.0416666666666666))
-    q = fma(w, q, fma(z, -0.5, 1.0))
+    q = fma(z, -0.5, 1.0) + fma(w, q, -(r * c))
     swap = (n & 1) != 0
     sine = bitcast_uint64(select(swap, q, p))
     cosine = bitcast_uint64(select(swap, p, q))
-    sign = (bitcast_uint64(x) ^ (n << 62)) & 0x8000000000000000
-    return bitcast_float64(sine ^ sign), bitcast_float64(cosine ^ (((n + 1) << 62) & 0x8000000000000000))
+    sign = ((bitcast_uint64(x) >> 63) ^ (n >> 1)) << 63
+    return bitcast_float64(sine ^ sign), bitcast_float64(cosine ^ (((n + 1) >> 1) << 63))
 
 
 def tan_f64(x):
@@ -203,7 +204,7 @@ def tan_f64(x):
     p = fma(p, z, 0.3333333333333338)
     y = r + fma(r * z, p, fma(c, z, c))
     y = select((n & 1) != 0, -1.0 / y, y)
-    return bitcast_float64(bitcast_uint64(y) ^ (bitcast_uint64(x) & 0x8000000000000000))
+    return bitcast_float64(bitcast_uint64(y) ^ ((bitcast_uint64(x) >> 63) << 63))
 
 
 def _sinpi_series_f64(r):
@@ -226,9 +227,10 @@ def _sinpi_poly_f64(r):
 def _sinpi_pair_f64(r):
     """sin(pi r) for |r| <= 1/2 as a sum of two float64."""
     a = r * 3.141592653589793
-    b = r * _sinpi_series_f64(r)
+    v = _sinpi_series_f64(r)
+    b = r * v
     s = a + b
-    return s, ((a - s) + b) + fma(r, 3.141592653589793, -a)
+    return s, ((a - s) + b) + (fma(r, 3.141592653589793, -a) + fma(r, v, -b))
 
 
 def sinpi_f64(x):
