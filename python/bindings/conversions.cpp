@@ -20,13 +20,15 @@ array::Dims to_dims(nb::handle shape) {
         dims.push_back(nb::cast<std::int64_t>(nb::int_(nb::borrow<nb::object>(shape))));
         return dims;
     }
-    for (const nb::handle item : nb::iter(shape)) dims.push_back(nb::cast<std::int64_t>(nb::int_(nb::borrow<nb::object>(item))));
+    for (const nb::handle item : nb::iter(shape))
+        dims.push_back(nb::cast<std::int64_t>(nb::int_(nb::borrow<nb::object>(item))));
     return dims;
 }
 
 nb::tuple to_tuple(const array::Dims& dims) {
     nb::object result = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(dims.size())));
-    for (std::size_t i = 0; i < dims.size(); ++i) PyTuple_SetItem(result.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(dims[i]));
+    for (std::size_t i = 0; i < dims.size(); ++i)
+        PyTuple_SetItem(result.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(dims[i]));
     return nb::borrow<nb::tuple>(result);
 }
 

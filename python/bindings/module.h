@@ -1,11 +1,11 @@
 // What the binding files share.
 #pragma once
 
-#include <nanobind/nanobind.h>
-
 #include <optional>
 #include <span>
 #include <vector>
+
+#include <nanobind/nanobind.h>
 
 #include "array/array.h"
 #include "array/elementwise.h"
@@ -22,8 +22,8 @@ void bind_kernel(nb::module_& module);
 void bind_cache(nb::module_& module);
 
 // conversions.cpp
-DType to_dtype(nb::handle name);              // from NumPy's type string or Treadle's name
-array::Dims to_dims(nb::handle shape);        // an integer or a sequence of integers
+DType to_dtype(nb::handle name);        // from NumPy's type string or Treadle's name
+array::Dims to_dims(nb::handle shape);  // an integer or a sequence of integers
 nb::tuple to_tuple(const array::Dims& dims);
 std::optional<std::vector<std::int64_t>> to_axes(nb::handle axes);
 // Keeps the arrays that operands are converted from alive while they are used.

@@ -17,6 +17,7 @@ from treadle._types import default_float, dtype_name
 
 def _shape(shape: Any) -> tuple[int, ...]:
     """A shape given as an integer or a sequence. Raises TypeError for anything else, ValueError for negative extents."""
+    extents: tuple[int, ...]
     try:
         extents = (operator.index(shape),)
     except TypeError:
@@ -231,7 +232,9 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> ndarray:
     axis %= first.ndim
     for item in items:
         if item.ndim != first.ndim or any(item.shape[d] != first.shape[d] for d in range(first.ndim) if d != axis):
-            raise ValueError(f"concatenate: expected arrays of shape {first.shape} except in axis {axis}, got {item.shape}")
+            raise ValueError(
+                f"concatenate: expected arrays of shape {first.shape} except in axis {axis}, got {item.shape}"
+            )
     shape = list(first.shape)
     shape[axis] = sum(item.shape[axis] for item in items)
     result = _treadle.empty(tuple(shape), first._dtype_name)

@@ -80,7 +80,9 @@ def number_text(value: bool | int | float | None) -> str:
 class FunctionWalker:
     """Writes one function. ``resolve(name, attributes, node)`` gives the text of a free name with its attribute chain."""
 
-    def __init__(self, resolve: Callable[[str, list[str], ast.AST], tuple[str, int]], first_line: int, spans: bool = True) -> None:
+    def __init__(
+        self, resolve: Callable[[str, list[str], ast.AST], tuple[str, int]], first_line: int, spans: bool = True
+    ) -> None:
         self._resolve = resolve
         self._first_line = first_line
         self._spans = spans
@@ -98,7 +100,12 @@ class FunctionWalker:
             if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
                 self._locals.add(inner.id)
         body = node.body
-        if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) and isinstance(body[0].value.value, str):
+        if (
+            body
+            and isinstance(body[0], ast.Expr)
+            and isinstance(body[0].value, ast.Constant)
+            and isinstance(body[0].value.value, str)
+        ):
             body = body[1:]  # the docstring
         statements = " ".join(self._stmt(statement) for statement in body)
         return f"(fn {name} ({' '.join(params)}) {statements})"
@@ -137,7 +144,9 @@ class FunctionWalker:
             case ast.For(target=target, iter=iterable, body=body, orelse=[]):
                 return f"(for{span} {self._target(target)} {self._expr(iterable)} {self._block(body)})"
             case ast.While() | ast.For():
-                raise self._unsupported("loops with an else part are not supported in kernels", node, "use a flag variable")
+                raise self._unsupported(
+                    "loops with an else part are not supported in kernels", node, "use a flag variable"
+                )
             case ast.Break():
                 return f"(break{span})"
             case ast.Continue():
@@ -195,7 +204,9 @@ class FunctionWalker:
             case ast.Call(func=function, args=args, keywords=[]):
                 return f"(call{self._span(node)} {self._expr(function)} " + " ".join(map(self._expr, args)) + ")"
             case ast.Call(keywords=keywords):
-                raise self._unsupported("calls in kernels take positional arguments", keywords[0], "drop the argument's name")
+                raise self._unsupported(
+                    "calls in kernels take positional arguments", keywords[0], "drop the argument's name"
+                )
         kind = type(node).__name__
         raise self._unsupported(f"{kind} is not supported in kernels", node, _HINTS.get(kind, ""))
 

@@ -17,9 +17,13 @@ def main(argv: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else argv
     if arguments[:1] == ["run"]:
         return _run(arguments[1:])
-    parser = argparse.ArgumentParser(prog="treadle", description="GPU programming from Python, on NVIDIA GPUs and on any CPU.")
+    parser = argparse.ArgumentParser(
+        prog="treadle", description="GPU programming from Python, on NVIDIA GPUs and on any CPU."
+    )
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("run", help="run a program whose cupy and numba.cuda are Treadle: treadle run [-m MODULE | -c CODE | FILE] ARGS")
+    commands.add_parser(
+        "run", help="run a program whose cupy and numba.cuda are Treadle: treadle run [-m MODULE | -c CODE | FILE] ARGS"
+    )
     commands.add_parser("info", help="show the device, versions and directories")
     cache = commands.add_parser("cache", help="look at or empty the cache of compiled kernels")
     cache.add_argument("action", choices=["list", "clear", "prefill"])

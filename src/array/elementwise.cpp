@@ -17,7 +17,8 @@ constexpr Operation kOperations[] = {
 };
 
 [[noreturn]] void no_loop(const Operation& operation, DType type, const char* hint = "") {
-    throw Error(ErrorKind::Type, "[" + std::string(operation.name) + "] not supported for type " + std::string(name_of(type)) + hint);
+    throw Error(ErrorKind::Type,
+                "[" + std::string(operation.name) + "] not supported for type " + std::string(name_of(type)) + hint);
 }
 
 // NEP 50: a Python number takes part with its kind only.
@@ -27,14 +28,17 @@ DType with_weak(DType type, const Operand& weak, const Operation& operation) {
     if (is_bool(type)) return DType::Int64;
     if (is_float(type)) return type;
     const int bits = bits_of(type);
-    const bool fits = weak.kind == 'u' ? type == DType::UInt64
-                      : is_signed(type) ? bits == 64 || (weak.integer >= -(std::int64_t{1} << (bits - 1)) && weak.integer < (std::int64_t{1} << (bits - 1)))
+    const bool fits = weak.kind == 'u'  ? type == DType::UInt64
+                      : is_signed(type) ? bits == 64 || (weak.integer >= -(std::int64_t{1} << (bits - 1)) &&
+                                                         weak.integer < (std::int64_t{1} << (bits - 1)))
                                         : weak.integer >= 0 && (bits == 64 || weak.integer < (std::int64_t{1} << bits));
     // Comparisons with a number outside the type are answered exactly, in a wider type.
-    if (!fits && operation.typing == 'c') return is_unsigned(type) && type == DType::UInt64 ? DType::Float64 : DType::Int64;
+    if (!fits && operation.typing == 'c')
+        return is_unsigned(type) && type == DType::UInt64 ? DType::Float64 : DType::Int64;
     if (!fits) {
-        throw Error(ErrorKind::Argument, "[" + std::string(operation.name) + "] Python integer " + std::to_string(weak.integer) +
-                                             " is out of bounds for " + std::string(name_of(type)));
+        throw Error(ErrorKind::Argument, "[" + std::string(operation.name) + "] Python integer " +
+                                             std::to_string(weak.integer) + " is out of bounds for " +
+                                             std::string(name_of(type)));
     }
     return type;
 }
@@ -65,7 +69,9 @@ DType float_for(DType type) {
     return size_of(type) == 1 ? DType::Float16 : size_of(type) == 2 ? DType::Float32 : DType::Float64;
 }
 
-bool same_view(const Array& a, const Array& b) { return a.data() == b.data() && a.shape() == b.shape() && a.strides() == b.strides() && a.dtype() == b.dtype(); }
+bool same_view(const Array& a, const Array& b) {
+    return a.data() == b.data() && a.shape() == b.shape() && a.strides() == b.strides() && a.dtype() == b.dtype();
+}
 
 }  // namespace
 
@@ -75,14 +81,18 @@ const Operation& operation(std::string_view name) {
     for (const Operation& row : kOperations) {
         if (row.name == name) return row;
     }
-    throw Error(ErrorKind::Argument, "[elementwise] expected the name of an operation, got '" + std::string(name) + "'");
+    throw Error(ErrorKind::Argument,
+                "[elementwise] expected the name of an operation, got '" + std::string(name) + "'");
 }
 
 OperationTypes result_types(const Operation& operation, std::span<const Operand> operands) {
-    const DType type = operation.typing == 'w' ? common_type(operation, operands.subspan(1)) : common_type(operation, operands);
+    const DType type =
+        operation.typing == 'w' ? common_type(operation, operands.subspan(1)) : common_type(operation, operands);
     switch (operation.typing) {
         case 'n':
-            if (is_bool(type)) no_loop(operation, type, operation.name == "subtract" ? ": use the bitwise_xor, the ^ operator, or logical_xor" : "");
+            if (is_bool(type))
+                no_loop(operation, type,
+                        operation.name == "subtract" ? ": use the bitwise_xor, the ^ operator, or logical_xor" : "");
             return {type, type};
         case 'd': return is_float(type) ? OperationTypes{type, type} : OperationTypes{DType::Float64, DType::Float64};
         case 'f': return {float_for(type), float_for(type)};
@@ -104,8 +114,10 @@ OperationTypes result_types(const Operation& operation, std::span<const Operand>
 Array empty(const Dims& shape, DType dtype) {
     std::int64_t bytes = size_of(dtype);
     for (const std::int64_t extent : shape) {
-        if (extent < 0) throw Error(ErrorKind::Argument, "[empty] shape: expected no negative dimensions, got " + to_string(shape));
-        if (__builtin_mul_overflow(bytes, extent, &bytes)) throw Error(ErrorKind::Argument, "[empty] shape: the array is too large: " + to_string(shape));
+        if (extent < 0)
+            throw Error(ErrorKind::Argument, "[empty] shape: expected no negative dimensions, got " + to_string(shape));
+        if (__builtin_mul_overflow(bytes, extent, &bytes))
+            throw Error(ErrorKind::Argument, "[empty] shape: the array is too large: " + to_string(shape));
     }
     device::StorageRef storage = device::current_device().allocate(static_cast<std::size_t>(bytes));
     auto* data = static_cast<char*>(storage->data());
@@ -114,7 +126,8 @@ Array empty(const Dims& shape, DType dtype) {
 
 Array elementwise(const Operation& operation, std::span<const Operand> operands, const Array* out) {
     if (static_cast<std::size_t>(operation.operands) != operands.size()) {
-        throw Error(ErrorKind::Type, "[" + std::string(operation.name) + "] expected " + std::to_string(operation.operands) + " operands, got " +
+        throw Error(ErrorKind::Type, "[" + std::string(operation.name) + "] expected " +
+                                         std::to_string(operation.operands) + " operands, got " +
                                          std::to_string(operands.size()));
     }
     const OperationTypes types = result_types(operation, operands);
@@ -130,17 +143,21 @@ Array elementwise(const Operation& operation, std::span<const Operand> operands,
         return result;
     }
     if (!(out->shape() == shape)) {
-        throw Error(ErrorKind::Argument, "[" + std::string(operation.name) + "] out: expected shape " + to_string(shape) + ", got " + to_string(out->shape()));
+        throw Error(ErrorKind::Argument, "[" + std::string(operation.name) + "] out: expected shape " +
+                                             to_string(shape) + ", got " + to_string(out->shape()));
     }
-    const bool narrows = (is_float(types.result) && !is_float(out->dtype())) || (!is_bool(types.result) && is_bool(out->dtype()));
+    const bool narrows =
+        (is_float(types.result) && !is_float(out->dtype())) || (!is_bool(types.result) && is_bool(out->dtype()));
     if (narrows) {
-        throw Error(ErrorKind::Type, "[" + std::string(operation.name) + "] out: cannot cast " + std::string(name_of(types.result)) + " to " +
+        throw Error(ErrorKind::Type, "[" + std::string(operation.name) + "] out: cannot cast " +
+                                         std::string(name_of(types.result)) + " to " +
                                          std::string(name_of(out->dtype())));
     }
     // Other overlaps than element on element would read what was written before.
     bool overlaps = false;
     for (std::size_t i = 0; i < count; ++i) {
-        overlaps = overlaps || (arrays[i]->storage().get() == out->storage().get() && out->storage() && !same_view(*arrays[i], *out));
+        overlaps = overlaps || (arrays[i]->storage().get() == out->storage().get() && out->storage() &&
+                                !same_view(*arrays[i], *out));
     }
     if (overlaps) {
         const Array aside = empty(shape, out->dtype());

@@ -1,9 +1,10 @@
-// Element-wise operations: types by NumPy's rules (NEP 50), broadcasting, one compiled kernel for each combination that occurs.
+// Element-wise operations: types by NumPy's rules (NEP 50), broadcasting, one compiled kernel for each combination that
+// occurs.
 //
 //     Array c = elementwise(operation("add"), {Operand(a), Operand(2)});
 //
-// Asynchronous on the current stream. out may be any view; where it overlaps an operand in another way than element for element,
-// the result is computed aside first.
+// Asynchronous on the current stream. out may be any view; where it overlaps an operand in another way than element for
+// element, the result is computed aside first.
 #pragma once
 
 #include <span>

@@ -16,7 +16,8 @@ constexpr std::string_view kNames[] = {"x", "y", "z"};
 constexpr std::int64_t kBlock = 4096;  // threads of a block of these kernels, which are not bound by a user's limits
 
 std::string replaced(std::string text, std::string_view what, const std::string& with) {
-    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size())) text.replace(at, what.size(), with);
+    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
+        text.replace(at, what.size(), with);
     return text;
 }
 
@@ -27,7 +28,8 @@ std::string body_of(const Operation& operation, DType type) {
     if (is_bool(type) && operation.name == "add") body = "(bin | x y)";
     if (is_bool(type) && operation.name == "square") body = "x";
     if (operation.typing == 'k' && !is_float(type)) body = "x";
-    if (operation.name == "sign" && !is_float(type)) body = "(bin - (call (DTYPE) (cmp x > 0)) (call (DTYPE) (cmp x < 0)))";
+    if (operation.name == "sign" && !is_float(type))
+        body = "(bin - (call (DTYPE) (cmp x > 0)) (call (DTYPE) (cmp x < 0)))";
     body = replaced(body, "MODULO", is_float(type) ? "(call (builtin fmod) x y)" : "(call (builtin truncmod) x y)");
     return replaced(body, "DTYPE", "builtin " + std::string(name_of(type)));
 }
@@ -70,7 +72,8 @@ void collapse(std::vector<Array>& views) {
         if (out.shape()[i] != 1) order.push_back(i);
     }
     const auto step = [](std::int64_t stride) { return stride < 0 ? -stride : stride; };
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return step(out.strides()[a]) > step(out.strides()[b]); });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return step(out.strides()[a]) > step(out.strides()[b]); });
     std::vector<std::vector<std::size_t>> groups;
     for (const std::size_t axis : order) {
         bool joins = !groups.empty();
@@ -114,8 +117,8 @@ FunctionTable& table() {
 
 }  // namespace
 
-std::string elementwise_program(const Operation& operation, const OperationTypes& types, std::span<const DType> operand_types, unsigned scalars,
-                                int rank) {
+std::string elementwise_program(const Operation& operation, const OperationTypes& types,
+                                std::span<const DType> operand_types, unsigned scalars, int rank) {
     const DType wide = body_type(operation, types.compute);
     std::string params, loads;
     for (std::size_t i = 0; i < operand_types.size(); ++i) {
@@ -130,12 +133,14 @@ std::string elementwise_program(const Operation& operation, const OperationTypes
     }
     std::string result = body_of(operation, wide);
     // Results pass through the type of the operation, so that a wider out shows the same numbers.
-    if (wide != types.compute && types.result == types.compute) result = "(call (builtin " + std::string(name_of(types.compute)) + ") " + result + ")";
-    return "(fn " + std::string(operation.name) + " (" + params + "out) " + index_statements(rank) + loads + "(set (item out " + index_text(rank) + ") " +
-           result + "))";
+    if (wide != types.compute && types.result == types.compute)
+        result = "(call (builtin " + std::string(name_of(types.compute)) + ") " + result + ")";
+    return "(fn " + std::string(operation.name) + " (" + params + "out) " + index_statements(rank) + loads +
+           "(set (item out " + index_text(rank) + ") " + result + "))";
 }
 
-void run_elementwise(const Operation& operation, const OperationTypes& types, std::span<const Operand> operands, const Array& out) {
+void run_elementwise(const Operation& operation, const OperationTypes& types, std::span<const Operand> operands,
+                     const Array& out) {
     if (out.size() == 0) return;
     std::vector<Array> views;
     views.reserve(4);
@@ -148,7 +153,8 @@ void run_elementwise(const Operation& operation, const OperationTypes& types, st
             operand_types[i] = is_condition ? DType::Bool : types.compute;
         } else {
             operand_types[i] = operands[i].array->dtype();
-            views.push_back(operands[i].array->shape() == out.shape() ? *operands[i].array : broadcast_to(*operands[i].array, out.shape()));
+            views.push_back(operands[i].array->shape() == out.shape() ? *operands[i].array
+                                                                      : broadcast_to(*operands[i].array, out.shape()));
         }
     }
     views.push_back(out);
@@ -183,7 +189,8 @@ void run_elementwise(const Operation& operation, const OperationTypes& types, st
             continue;
         }
         const Array& view = views[next++];
-        arguments.add_array(view.dtype(), rank, view.layout(), view.data(), view.shape().data(), view.strides().data(), view.storage().get());
+        arguments.add_array(view.dtype(), rank, view.layout(), view.data(), view.shape().data(), view.strides().data(),
+                            view.storage().get());
     }
     runtime::LaunchShape shape;
     const std::int64_t inner = rank == 0 ? 1 : views.back().shape().back();

@@ -29,9 +29,11 @@ bool is_simple(const Node& node) {
             if (node.items[0].head != Head::Builtin) return false;
             const std::string_view name = node.items[0].items[0].atom;
             const Builtin* row = find_builtin(name);
-            const bool cheap = dtype_from_name(name) != DType::Count ||
-                               (row != nullptr && (row->handler == Handler::Abs || row->handler == Handler::MinMax || row->handler == Handler::Convert ||
-                                                   row->handler == Handler::Predicate || row->handler == Handler::Bitcast));
+            const bool cheap =
+                dtype_from_name(name) != DType::Count ||
+                (row != nullptr &&
+                 (row->handler == Handler::Abs || row->handler == Handler::MinMax || row->handler == Handler::Convert ||
+                  row->handler == Handler::Predicate || row->handler == Handler::Bitcast));
             for (std::size_t i = 1; i < node.items.size(); ++i) {
                 if (!is_simple(node.items[i])) return false;
             }
@@ -82,7 +84,8 @@ Entity Lowering::expression(const Node& node) {
             entity.kind = Entity::Kind::Builtin;
             entity.text = name;
             entity.builtin = find_builtin(name);
-            if (entity.builtin != nullptr && entity.builtin->handler == Handler::Index) return call_builtin(*entity.builtin, {}, node.span);
+            if (entity.builtin != nullptr && entity.builtin->handler == Handler::Index)
+                return call_builtin(*entity.builtin, {}, node.span);
             return entity;
         }
         case Head::Function: {
@@ -106,7 +109,8 @@ Entity Lowering::atom(const Node& node) {
         return entity;
     }
     if (looks_numeric(text)) {
-        if (text.find_first_of(".xinpe") != std::string_view::npos) return Entity::floating(std::strtod(std::string(text).c_str(), nullptr));
+        if (text.find_first_of(".xinpe") != std::string_view::npos)
+            return Entity::floating(std::strtod(std::string(text).c_str(), nullptr));
         std::int64_t value = 0;
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
         if (error == std::errc()) return Entity::integer(value);
@@ -139,7 +143,8 @@ Entity Lowering::attribute(const Node& node) {
             for (std::size_t i = 1; i < base.shape.size(); ++i) {
                 total = arithmetic(Opcode::Mul, total, Entity::scalar(base.shape[i], DType::Int64), DType::Int64);
             }
-            return name == "size" ? total : arithmetic(Opcode::Mul, total, Entity::integer(size_of(base.dtype)), DType::Int64);
+            return name == "size" ? total
+                                  : arithmetic(Opcode::Mul, total, Entity::integer(size_of(base.dtype)), DType::Int64);
         }
         if (name == "T") {
             Entity view = base;
@@ -217,13 +222,15 @@ Entity Lowering::comparison(const Node& node) {
 Entity Lowering::conditional(const Node& node) {
     const Entity condition = expression(node.items[0]);
     if (condition.is(Entity::Kind::Literal) || condition.is(Entity::Kind::None)) {
-        const bool taken = !condition.is(Entity::Kind::None) && (condition.int_value != 0 || condition.float_value != 0);
+        const bool taken =
+            !condition.is(Entity::Kind::None) && (condition.int_value != 0 || condition.float_value != 0);
         return expression(node.items[taken ? 1 : 2]);
     }
     if (is_simple(node.items[1]) && is_simple(node.items[2])) {
         const Entity a = expression(node.items[1]);
         const Entity b = expression(node.items[2]);
-        if (a.is_number() && b.is_number()) return choose(Entity::scalar(truth(condition, node.span), DType::Bool), a, b, node.span);
+        if (a.is_number() && b.is_number())
+            return choose(Entity::scalar(truth(condition, node.span), DType::Bool), a, b, node.span);
     }
     const std::string name = frame().prefix + "ifexp" + std::to_string(temporaries_++);
     ir::Op op;
@@ -245,7 +252,8 @@ Entity Lowering::choose(const Entity& condition, const Entity& a, const Entity& 
     VarType type = type_of(a);
     unify(type, type_of(b));
     const ir::Type result = ir::Type::scalar(type.dtype);
-    return Entity::scalar(emit(Opcode::Select, result, {truth(condition, span), as(a, type.dtype), as(b, type.dtype)}), type.dtype);
+    return Entity::scalar(emit(Opcode::Select, result, {truth(condition, span), as(a, type.dtype), as(b, type.dtype)}),
+                          type.dtype);
 }
 
 Entity Lowering::unary(std::string_view op, const Entity& a, Span span) {
@@ -256,7 +264,8 @@ Entity Lowering::unary(std::string_view op, const Entity& a, Span span) {
     const DType type = number_type(a, span, "operand");
     if (op == "+") return a;
     if (op == "-") {
-        if (a.is(Entity::Kind::Literal)) return is_float(type) ? Entity::floating(-a.float_value) : Entity::integer(-a.int_value);
+        if (a.is(Entity::Kind::Literal))
+            return is_float(type) ? Entity::floating(-a.float_value) : Entity::integer(-a.int_value);
         const DType wide = frame().strict || is_float(type) ? type : is_unsigned(type) ? DType::UInt64 : DType::Int64;
         return Entity::scalar(emit(Opcode::Neg, ir::Type::scalar(wide), {as(a, wide)}), wide);
     }

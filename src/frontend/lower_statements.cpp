@@ -62,7 +62,8 @@ void Lowering::lower_if(const Node& node) {
     const std::vector<Node>& orelse = node.items.size() > 2 ? node.items[2].items : nothing;
     if (condition.is(Entity::Kind::Literal) || condition.is(Entity::Kind::None)) {
         // Known when compiled: the other side need not even be well typed.
-        const bool taken = !condition.is(Entity::Kind::None) && (condition.int_value != 0 || condition.float_value != 0);
+        const bool taken =
+            !condition.is(Entity::Kind::None) && (condition.int_value != 0 || condition.float_value != 0);
         statements(taken ? node.items[1].items : orelse);
         return;
     }
@@ -93,17 +94,20 @@ void Lowering::lower_while(const Node& node) {
 
 void Lowering::lower_for(const Node& node) {
     const Node& iterable = node.items[1];
-    if (iterable.head == Head::Call && iterable.items[0].head == Head::Builtin && iterable.items[0].items[0].atom == "range") {
+    if (iterable.head == Head::Call && iterable.items[0].head == Head::Builtin &&
+        iterable.items[0].items[0].atom == "range") {
         lower_for_range(node);
         return;
     }
-    fail(ErrorKind::Unsupported, iterable.span, "a kernel's for loop runs over range(...)", "loop over range(len(x)) and index");
+    fail(ErrorKind::Unsupported, iterable.span, "a kernel's for loop runs over range(...)",
+         "loop over range(len(x)) and index");
 }
 
 void Lowering::lower_for_range(const Node& node) {
     const Node& range = node.items[1];
     const std::size_t count = range.items.size() - 1;
-    if (count < 1 || count > 3) type_error(range.span, "range: expected 1 to 3 arguments, got " + std::to_string(count));
+    if (count < 1 || count > 3)
+        type_error(range.span, "range: expected 1 to 3 arguments, got " + std::to_string(count));
     std::vector<Entity> limits;
     for (std::size_t i = 0; i < count; ++i) {
         limits.push_back(expression(range.items[i + 1]));
@@ -115,7 +119,9 @@ void Lowering::lower_for_range(const Node& node) {
     const Entity step = count > 2 ? limits[2] : Entity::integer(1);
     bool any_unsigned = true;
     for (const Entity& limit : limits) any_unsigned = any_unsigned && limit.dtype == DType::UInt64;
-    const DType dtype = any_unsigned ? DType::UInt64 : frame().strict && start.is(Entity::Kind::Scalar) ? start.dtype : DType::Int64;
+    const DType dtype = any_unsigned                                       ? DType::UInt64
+                        : frame().strict && start.is(Entity::Kind::Scalar) ? start.dtype
+                                                                           : DType::Int64;
     const ir::Type type = ir::Type::scalar(dtype);
     const ValueId stop = as(limits[count > 1 ? 1 : 0], dtype);
     const bool known_step = step.is(Entity::Kind::Literal);
@@ -184,7 +190,8 @@ void Lowering::assign(const Node& target, const Entity& value) {
         store(target, value);
     } else if (target.head == Head::Tuple) {
         if (!value.is(Entity::Kind::Tuple) || value.items.size() != target.items.size()) {
-            type_error(target.span, "cannot unpack " + describe(type_of(value)) + " into " + std::to_string(target.items.size()) + " names");
+            type_error(target.span, "cannot unpack " + describe(type_of(value)) + " into " +
+                                        std::to_string(target.items.size()) + " names");
         }
         for (std::size_t i = 0; i < target.items.size(); ++i) assign(target.items[i], value.items[i]);
     } else {

@@ -1,8 +1,8 @@
 // Kernel syntax -> typed IR.
 //
-// The tree is lowered from top to bottom, types flowing forward. Variables are typed by what was assigned to them; when a later
-// assignment widens a variable that was already used, the whole function is lowered again with the wider type, until nothing
-// changes. Calls of device and library functions are lowered in place: the IR has no calls.
+// The tree is lowered from top to bottom, types flowing forward. Variables are typed by what was assigned to them; when
+// a later assignment widens a variable that was already used, the whole function is lowered again with the wider type,
+// until nothing changes. Calls of device and library functions are lowered in place: the IR has no calls.
 #pragma once
 
 #include <map>
@@ -21,7 +21,25 @@ namespace treadle::frontend {
 using ir::Opcode;
 using ir::ValueId;
 
-enum class Handler { Index, Grid, Range, Len, Abs, MinMax, Round, Convert, Power, DivMod, FloatOp, Predicate, Library, Ldexp, Select, IntOp, Bitcast };
+enum class Handler {
+    Index,
+    Grid,
+    Range,
+    Len,
+    Abs,
+    MinMax,
+    Round,
+    Convert,
+    Power,
+    DivMod,
+    FloatOp,
+    Predicate,
+    Library,
+    Ldexp,
+    Select,
+    IntOp,
+    Bitcast
+};
 
 struct Builtin {
     std::string_view text;
@@ -47,7 +65,7 @@ private:
         std::size_t function;  // index in the program; sources are found by it
         std::string prefix;    // of its variables' names
         bool strict;
-        bool scoped;           // return becomes set result, leave
+        bool scoped;  // return becomes set result, leave
         std::set<std::string, std::less<>> variables;
         std::map<std::string, Entity, std::less<>> names;
         Entity result;
@@ -117,7 +135,8 @@ private:
     Entity convert(const Entity& value, DType type, Span span);
     Entity call_library(std::string_view name, const std::vector<Entity>& args, Span span);
     Entity call_library_typed(std::string_view name, const std::vector<Entity>& args, Span span);
-    Entity inline_call(const FunctionSyntax& syntax, std::size_t function, bool strict, const std::vector<Entity>& args, Span span);
+    Entity inline_call(const FunctionSyntax& syntax, std::size_t function, bool strict, const std::vector<Entity>& args,
+                       Span span);
     // lower_values.cpp: emitting
     ValueId emit(ir::Op op);
     ValueId emit(Opcode code, ir::Type type, std::vector<ValueId> operands, std::int32_t index = 0);

@@ -1,4 +1,4 @@
-"""Python's arithmetic where no single machine operation has its meaning: floor division, modulo, integer power, rounding."""
+"""Python's arithmetic where no machine operation has its meaning: floor division, modulo, integer power, rounding."""
 
 
 def pymod_f32(a, b):

@@ -11,8 +11,8 @@ using ir::Op;
 using ir::Opcode;
 using ir::Shape;
 
-// Regions and the operations that own them form a tree of nodes: a region's parent is its operation, an operation's parent is
-// the region it stands in.
+// Regions and the operations that own them form a tree of nodes: a region's parent is its operation, an operation's
+// parent is the region it stands in.
 struct TreeNode {
     int parent = -1;
     int depth = 0;
@@ -64,7 +64,8 @@ private:
     const TreeNode& node(int index) const { return nodes_[static_cast<std::size_t>(index)]; }
 
     int common(int a, int b) const {
-        while (a != b) (node(a).depth >= node(b).depth ? a : b) = node(a).depth >= node(b).depth ? node(a).parent : node(b).parent;
+        while (a != b)
+            (node(a).depth >= node(b).depth ? a : b) = node(a).depth >= node(b).depth ? node(a).parent : node(b).parent;
         return a;
     }
 
@@ -82,7 +83,8 @@ private:
             for (std::size_t i = 0; i < op.regions.size(); ++i) {
                 ir::Region& inner = op.regions[i];
                 visit(inner, take_node());
-                if (op.code == Opcode::Loop && i == 1) mark(op.divergent, !shape(inner.back().operands[0]).is_uniform());
+                if (op.code == Opcode::Loop && i == 1)
+                    mark(op.divergent, !shape(inner.back().operands[0]).is_uniform());
             }
             (void)owner;
         }
@@ -95,7 +97,8 @@ private:
             case Opcode::Continue: jump(op, here, Opcode::Loop); return;
             case Opcode::Leave: jump(op, here, Opcode::Scope); return;
             case Opcode::Return:
-                for (int at = here; at >= 0; at = node(at).parent) mark(op.divergent, node(at).op != nullptr && node(at).op->divergent);
+                for (int at = here; at >= 0; at = node(at).parent)
+                    mark(op.divergent, node(at).op != nullptr && node(at).op->divergent);
                 return;
             default: break;
         }
@@ -163,13 +166,14 @@ private:
     Shape load_shape(const Op& op) const {
         bool all_uniform = true;
         // The last index does not move a broadcast array.
-        const std::size_t count = op.operands.size() - (op.layout == ir::Layout::InnerZero && function_.bounds != ir::Bounds::Raise ? 1 : 0);
+        const std::size_t count =
+            op.operands.size() - (op.layout == ir::Layout::InnerZero && function_.bounds != ir::Bounds::Raise ? 1 : 0);
         for (std::size_t i = 0; i < count; ++i) all_uniform = all_uniform && shape(op.operands[i]).is_uniform();
         return all_uniform ? Shape::uniform() : Shape::varying();
     }
 
-    // Only 64-bit integers stay linear: their arithmetic does not wrap inside a packet. A thread index is small, so it stays
-    // linear when it is widened.
+    // Only 64-bit integers stay linear: their arithmetic does not wrap inside a packet. A thread index is small, so it
+    // stays linear when it is widened.
     Shape linear_shape(const Op& op) const {
         if (op.operands.empty() || !op.type.is_scalar() || op.type.dtype != DType::Int64) return Shape::varying();
         const Shape a = shape(op.operands[0]);
@@ -177,7 +181,9 @@ private:
         if (op.operands.size() != 2) return Shape::varying();
         const Shape b = shape(op.operands[1]);
         if (a.is_varying() || b.is_varying()) return Shape::varying();
-        const auto factor = [&](ir::ValueId value) { return constants_[value] ? static_cast<std::int64_t>(*constants_[value]) : 0; };
+        const auto factor = [&](ir::ValueId value) {
+            return constants_[value] ? static_cast<std::int64_t>(*constants_[value]) : 0;
+        };
         switch (op.code) {
             case Opcode::Add: return Shape::linear(a.stride + b.stride);
             case Opcode::Sub: return Shape::linear(a.stride - b.stride);
@@ -186,7 +192,8 @@ private:
                 if (constants_[op.operands[0]]) return small(b.stride * factor(op.operands[0]));
                 return Shape::varying();
             case Opcode::Shl:
-                if (constants_[op.operands[1]] && factor(op.operands[1]) < 16) return small(a.stride << factor(op.operands[1]));
+                if (constants_[op.operands[1]] && factor(op.operands[1]) < 16)
+                    return small(a.stride << factor(op.operands[1]));
                 return Shape::varying();
             default: return Shape::varying();
         }

@@ -8,7 +8,8 @@
 
 namespace treadle::runtime {
 
-std::shared_ptr<device::Kernel> obtain_kernel(const CompileRequest& request, const std::string& name, Provenance* provenance) {
+std::shared_ptr<device::Kernel> obtain_kernel(const CompileRequest& request, const std::string& name,
+                                              Provenance* provenance) {
     const auto begin = std::chrono::steady_clock::now();
     Provenance facts;
     auto debug = std::make_shared<device::KernelDebug>();
@@ -31,10 +32,12 @@ std::shared_ptr<device::Kernel> obtain_kernel(const CompileRequest& request, con
         const auto loaded = std::chrono::steady_clock::now();
         const Artifact artifact = service.compile(request);
         kernel = device::current_device().load_kernel(artifact, debug);
-        facts.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - loaded).count();
+        facts.milliseconds =
+            std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - loaded).count();
         if (cache_enabled()) facts.path = user_cache().store(key, artifact);
     } else {
-        facts.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+        facts.milliseconds =
+            std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     }
     facts.packet = kernel->packet;
     if (provenance != nullptr) *provenance = facts;

@@ -19,7 +19,19 @@ from treadle._program import Program
 from treadle.errors import HostArrayWarning
 
 _BOUNDS = {"guard": 0, "raise": 1, "off": 2}
-_HINT_OPTIONS = {"inline", "lineinfo", "debug", "opt", "max_registers", "cache", "lto", "launch_bounds", "forceinline", "link", "extensions"}
+_HINT_OPTIONS = {
+    "inline",
+    "lineinfo",
+    "debug",
+    "opt",
+    "max_registers",
+    "cache",
+    "lto",
+    "launch_bounds",
+    "forceinline",
+    "link",
+    "extensions",
+}
 
 
 class LastCompile(NamedTuple):
@@ -56,7 +68,9 @@ class CopyingLauncher:
         else:
             return
         warnings.warn(
-            "host arrays given to a kernel are copied to the device and back; use cuda.to_device to copy once", HostArrayWarning, stacklevel=2
+            "host arrays given to a kernel are copied to the device and back; use cuda.to_device to copy once",
+            HostArrayWarning,
+            stacklevel=2,
         )
         devices = [from_host(arg) if isinstance(arg, np.ndarray) else arg for arg in args]
         self._launcher(*devices)
@@ -76,7 +90,12 @@ class Dispatcher:
     by the next synchronisation.
     """
 
-    def __init__(self, py_func: python_types.FunctionType, options: Options, signatures: list[kernel_types.Signature]) -> None:
+    __name__: str
+    __qualname__: str
+
+    def __init__(
+        self, py_func: python_types.FunctionType, options: Options, signatures: list[kernel_types.Signature]
+    ) -> None:
         functools.update_wrapper(self, py_func)
         self.py_func = py_func
         self.options = options
@@ -116,7 +135,9 @@ class Dispatcher:
         if self.options.device:
             raise TypeError(f"{self.__name__} is a device function: it is called from kernels, not launched")
         if not isinstance(config, tuple) or not 2 <= len(config) <= 4:
-            raise ValueError(f"launch of {self.__name__}: expected kernel[grid, block] or kernel[grid, block, stream, shared], got {config!r}")
+            raise ValueError(
+                f"launch of {self.__name__}: expected kernel[grid, block] or kernel[grid, block, stream, shared], got {config!r}"
+            )
         grid, block = (tuple(part) if isinstance(part, list) else part for part in config[:2])
         stream = config[2] if len(config) > 2 else None
         for name, part in (("grid", grid), ("block", block)):
@@ -243,8 +264,7 @@ def jit(
         return Dispatcher(func_or_sig, options, [])
     if func_or_sig is not None and not isinstance(func_or_sig, (str, list, tuple, kernel_types.Signature)):
         raise TypeError(f"jit: expected a function or a signature, got {type(func_or_sig).__name__}")
-    several = isinstance(func_or_sig, list)
-    given = func_or_sig if several else [] if func_or_sig is None else [func_or_sig]
+    given = func_or_sig if isinstance(func_or_sig, list) else [] if func_or_sig is None else [func_or_sig]
     signatures = [kernel_types.parse_signature(item) for item in given]
 
     def decorate(function: Callable[..., Any]) -> Dispatcher:

@@ -1,11 +1,11 @@
 #include "device/cpu/cpu_device.h"
 
+#include <algorithm>
+#include <cstdlib>
+
 #include <sched.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <cstdlib>
 
 #include "base/cpu_target.h"
 #include "base/error.h"
@@ -20,7 +20,8 @@ int usable_cores() {
         char* end = nullptr;
         const long count = std::strtol(asked, &end, 10);
         if (*end != '\0' || count < 1 || count > 1024) {
-            throw Error(ErrorKind::Argument, "[TREADLE_NUM_THREADS] expected a number from 1 to 1024, got '" + std::string(asked) + "'");
+            throw Error(ErrorKind::Argument,
+                        "[TREADLE_NUM_THREADS] expected a number from 1 to 1024, got '" + std::string(asked) + "'");
         }
         return static_cast<int>(count);
     }
@@ -37,7 +38,7 @@ public:
         default_stream_ = std::make_shared<CpuStream>(scheduler_, true, 1);
         scheduler_.default_stream = default_stream_.get();
         scheduler_.streams.push_back(default_stream_);
-        struct sysinfo system {};
+        struct sysinfo system{};
         sysinfo(&system);
         attributes_.name = host_cpu_name();
         attributes_.multiprocessors = scheduler_.pool.size();
@@ -61,7 +62,8 @@ public:
         // The threads of the device did not come along through fork.
         if (getpid() != process_) {
             throw_device_error("CUDA_ERROR_NOT_INITIALIZED",
-                               "the device was used before this process was forked and cannot be used in the child; start processes with the "
+                               "the device was used before this process was forked and cannot be used in the child; "
+                               "start processes with the "
                                "'spawn' method, or first use Treadle after the fork");
         }
         return default_stream_;

@@ -8,9 +8,9 @@
 namespace treadle::device {
 namespace {
 
-constexpr double kInlineNs = 20'000;       // work below this runs in the calling thread
-constexpr double kUnknownThreadNs = 5;     // of a kernel that has not run yet
-constexpr double kChunkNs = 50'000;        // what a worker takes at once, at least
+constexpr double kInlineNs = 20'000;                         // work below this runs in the calling thread
+constexpr double kUnknownThreadNs = 5;                       // of a kernel that has not run yet
+constexpr double kChunkNs = 50'000;                          // what a worker takes at once, at least
 constexpr std::size_t kStreamBytes = std::size_t{48} << 20;  // arrays that no last-level cache share holds
 
 using Clock = std::chrono::steady_clock;
@@ -39,7 +39,8 @@ void CpuStream::order_after_others() {
     if (this == scheduler_.default_stream) {
         for (const auto& weak : scheduler_.streams) {
             const auto stream = weak.lock();
-            if (stream && stream.get() != this && stream->blocking_ && !stream->idle()) wait_for(stream, stream->submitted_);
+            if (stream && stream.get() != this && stream->blocking_ && !stream->idle())
+                wait_for(stream, stream->submitted_);
         }
     } else if (blocking_ && scheduler_.default_stream != nullptr && !scheduler_.default_stream->idle()) {
         wait_for(scheduler_.default_stream->shared_from_this(), scheduler_.default_stream->submitted_);
@@ -114,13 +115,16 @@ void CpuStream::run_kernel(const CpuKernel& kernel, const LaunchInfo& shape, con
     if (alone) {
         kernel.function(params, &info, 0, blocks);
     } else {
-        const double block_ns = static_cast<double>(threads) * (known > 0 ? static_cast<double>(known) : kUnknownThreadNs);
+        const double block_ns =
+            static_cast<double>(threads) * (known > 0 ? static_cast<double>(known) : kUnknownThreadNs);
         const std::int64_t even = std::max<std::int64_t>(1, blocks / (scheduler_.pool.size() * 8));
         const auto least = static_cast<std::int64_t>(kChunkNs / std::max(block_ns, 1.0)) + 1;
-        scheduler_.pool.parallel_for(blocks, std::min(even, std::max<std::int64_t>(least, 1)),
-                                     [&](std::int64_t first, std::int64_t last) { kernel.function(params, &info, first, last); });
+        scheduler_.pool.parallel_for(
+            blocks, std::min(even, std::max<std::int64_t>(least, 1)),
+            [&](std::int64_t first, std::int64_t last) { kernel.function(params, &info, first, last); });
     }
-    const double spent_ns = std::chrono::duration<double, std::nano>(Clock::now() - begin).count() * (alone ? 1 : scheduler_.pool.size());
+    const double spent_ns =
+        std::chrono::duration<double, std::nano>(Clock::now() - begin).count() * (alone ? 1 : scheduler_.pool.size());
     const float each = static_cast<float>(spent_ns / static_cast<double>(std::max<std::int64_t>(1, blocks * threads)));
     kernel.thread_ns.store(known > 0 ? 0.75F * known + 0.25F * each : each, std::memory_order_relaxed);
     if (const std::exception_ptr error = faults.error(kernel.debug.get())) std::rethrow_exception(error);
@@ -156,9 +160,7 @@ void CpuStream::launch(const Launch& launch) {
     push({[this, kernel, info, params = std::vector<std::uint64_t>(launch.params.begin(), launch.params.end())] {
               run_kernel(*kernel, info, params.data(), false);
           },
-          keep(launch.uses),
-          nullptr,
-          0});
+          keep(launch.uses), nullptr, 0});
 }
 
 void CpuStream::copy(void* to, const void* from, std::size_t size_bytes, std::span<Storage* const> uses) {
@@ -178,9 +180,7 @@ void CpuStream::copy(void* to, const void* from, std::size_t size_bytes, std::sp
                   std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin, end - begin);
               });
           },
-          keep(uses),
-          nullptr,
-          0});
+          keep(uses), nullptr, 0});
 }
 
 void CpuStream::host(std::function<void()> work, std::span<Storage* const> uses) {
@@ -255,8 +255,10 @@ double CpuEvent::elapsed_ms(const Event& since) const {
     const auto& first = static_cast<const CpuEvent&>(since);
     const std::lock_guard lock(scheduler_.mutex);
     for (const CpuEvent* event : {&first, this}) {
-        if (event->stream_ == nullptr) throw_device_error("CUDA_ERROR_INVALID_HANDLE", "[elapsed time] the event was never recorded");
-        if (event->stream_->completed_ < event->count_) throw_device_error("CUDA_ERROR_NOT_READY", "[elapsed time] the event is not done yet");
+        if (event->stream_ == nullptr)
+            throw_device_error("CUDA_ERROR_INVALID_HANDLE", "[elapsed time] the event was never recorded");
+        if (event->stream_->completed_ < event->count_)
+            throw_device_error("CUDA_ERROR_NOT_READY", "[elapsed time] the event is not done yet");
     }
     return std::chrono::duration<double, std::milli>(time_ - first.time_).count();
 }
