@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 #include <map>
 
 #include "frontend/library.h"

@@ -68,7 +68,8 @@ std::uint64_t Lowering::literal_bits(const Entity& literal, DType type) {
 ValueId Lowering::as(const Entity& number, DType type) {
     if (number.is(Entity::Kind::Literal)) return literal(number, type);
     if (number.dtype == type) return number.value;
-    return emit(Opcode::Cast, ir::Type::scalar(type), {number.value}, frame().strict ? 1 : 0);
+    // Library code knows the range of what it converts; everywhere else float to integer saturates.
+    return emit(Opcode::Cast, ir::Type::scalar(type), {number.value}, frame().function >= program_.size() + request_.sources.size() ? 1 : 0);
 }
 
 Entity Lowering::firm(const Entity& entity) {

@@ -42,9 +42,9 @@ struct CompileOptions {
     bool fastmath = false;
     bool strict_types = false;  // operands must agree, literals adapt: library and array code
     ThreadLayout layout = ThreadLayout::Line;
-    bool full_packets = false;  // the block's x size is a multiple of the packet
-    int packet = 0;             // lanes; 0: the compiler chooses
-    bool device_function = false;
+    bool full_packets = false;  // the threads that packets run over are a multiple of packet_limit
+    int packet_limit = 64;      // lanes, a power of two; the compiler chooses up to this
+    int packet = 0;             // lanes, for tests; 0: the compiler chooses
     std::string disabled_passes;  // comma-separated
 
     bool operator==(const CompileOptions&) const = default;

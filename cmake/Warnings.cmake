@@ -1,0 +1,13 @@
+# Warnings and sanitizers, as one interface target that every target of ours links privately.
+add_library(treadle_warnings INTERFACE)
+target_compile_options(treadle_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
+if(TREADLE_WERROR)
+  target_compile_options(treadle_warnings INTERFACE -Werror)
+endif()
+if(TREADLE_SANITIZE STREQUAL "address")
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize=vptr)
+  add_link_options(-fsanitize=address,undefined)
+elseif(TREADLE_SANITIZE STREQUAL "thread")
+  add_compile_options(-fsanitize=thread)
+  add_link_options(-fsanitize=thread)
+endif()

@@ -1,0 +1,67 @@
+#include <nanobind/stl/string.h>
+
+#include "base/error.h"
+#include "module.h"
+
+namespace treadle::bindings {
+
+DType to_dtype(nb::handle name) {
+    const auto text = nb::cast<std::string>(name);
+    for (int i = 0; i < kDTypeCount; ++i) {
+        const auto type = static_cast<DType>(i);
+        if (info(type).name == text || info(type).numpy_str == text) return type;
+    }
+    throw Error(ErrorKind::Type, "dtype: expected a boolean, integer or floating type, got '" + text + "'");
+}
+
+array::Dims to_dims(nb::handle shape) {
+    array::Dims dims;
+    if (PyIndex_Check(shape.ptr())) {
+        dims.push_back(nb::cast<std::int64_t>(nb::int_(nb::borrow<nb::object>(shape))));
+        return dims;
+    }
+    for (const nb::handle item : nb::iter(shape)) dims.push_back(nb::cast<std::int64_t>(nb::int_(nb::borrow<nb::object>(item))));
+    return dims;
+}
+
+nb::tuple to_tuple(const array::Dims& dims) {
+    nb::object result = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(dims.size())));
+    for (std::size_t i = 0; i < dims.size(); ++i) PyTuple_SetItem(result.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(dims[i]));
+    return nb::borrow<nb::tuple>(result);
+}
+
+std::optional<std::vector<std::int64_t>> to_axes(nb::handle axes) {
+    if (axes.is_none()) return std::nullopt;
+    const array::Dims dims = to_dims(axes);
+    return std::vector<std::int64_t>(dims.begin(), dims.end());
+}
+
+void Operands::add(nb::handle value, const char* operation) {
+    PyObject* object = value.ptr();
+    if (nb::isinstance<array::Array>(value)) {
+        operands_.emplace_back(*nb::inst_ptr<array::Array>(value));
+    } else if (PyBool_Check(object)) {
+        operands_.emplace_back(object == Py_True);
+    } else if (PyFloat_CheckExact(object)) {
+        operands_.emplace_back(PyFloat_AsDouble(object));
+    } else if (PyLong_Check(object)) {
+        int overflow = 0;
+        const long long number = PyLong_AsLongLongAndOverflow(object, &overflow);
+        array::Operand operand{static_cast<std::int64_t>(number)};
+        if (overflow > 0) {
+            const unsigned long long large = PyLong_AsUnsignedLongLong(object);
+            if (PyErr_Occurred() != nullptr) throw nb::python_error();
+            operand = array::Operand{static_cast<std::int64_t>(large)};
+            operand.kind = 'u';
+            operand.real = static_cast<double>(large);
+        }
+        operands_.push_back(operand);
+    } else {
+        // NumPy scalars have a type of their own and become 0-d arrays; everything else is refused there by name.
+        nb::object converted = nb::module_::import_("treadle._convert").attr("operand")(value, operation);
+        keeps_.push_back(converted);
+        add(converted, operation);
+    }
+}
+
+}  // namespace treadle::bindings

@@ -1,0 +1,66 @@
+#include "device/device.h"
+
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+
+#include "array/array.h"
+#include "base/cpu_target.h"
+#include "module.h"
+
+namespace treadle::bindings {
+namespace {
+
+nb::dict attributes() {
+    const device::Attributes& facts = device::current_device().attributes();
+    nb::dict result;
+    result["name"] = facts.name;
+    result["multiprocessors"] = facts.multiprocessors;
+    result["warp_size"] = facts.warp_size;
+    result["max_threads_per_block"] = facts.max_threads_per_block;
+    result["max_block"] = nb::make_tuple(facts.max_block[0], facts.max_block[1], facts.max_block[2]);
+    result["max_grid"] = nb::make_tuple(facts.max_grid[0], facts.max_grid[1], facts.max_grid[2]);
+    result["shared_bytes_per_block"] = facts.shared_bytes_per_block;
+    result["compute_capability"] = nb::make_tuple(facts.compute_major, facts.compute_minor);
+    result["total_bytes"] = facts.total_bytes;
+    result["target"] = host_target().cpu;
+    return result;
+}
+
+nb::tuple memory_use() {
+    const device::MemoryUse use = device::current_device().memory_use();
+    return nb::make_tuple(use.used_bytes, use.cached_bytes);
+}
+
+void synchronize() { device::current_device().synchronize(); }
+void release_cached_memory() { device::current_device().release_cached_memory(); }
+std::shared_ptr<device::Stream> default_stream() { return device::current_device().default_stream(); }
+std::shared_ptr<device::Stream> create_stream(bool blocking) { return device::current_device().create_stream(blocking); }
+std::shared_ptr<device::Event> create_event() { return device::current_device().create_event(); }
+
+}  // namespace
+
+void bind_device(nb::module_& module) {
+    const nb::call_guard<nb::gil_scoped_release> unlocked;
+    nb::class_<device::Stream>(module, "Stream")
+        .def("synchronize", &device::Stream::synchronize, unlocked)
+        .def("query", &device::Stream::query)
+        .def("record", &device::Stream::record, nb::arg("event"))
+        .def("wait", &device::Stream::wait, nb::arg("event"))
+        .def_prop_ro("handle", &device::Stream::handle);
+    nb::class_<device::Event>(module, "Event")
+        .def("synchronize", &device::Event::synchronize, unlocked)
+        .def("query", &device::Event::query)
+        .def("elapsed_ms", &device::Event::elapsed_ms, nb::arg("since"));
+    module.def("attributes", &attributes);
+    module.def("memory_use", &memory_use);
+    module.def("synchronize", &synchronize, unlocked);
+    module.def("release_cached_memory", &release_cached_memory);
+    module.def("default_stream", &default_stream);
+    module.def("create_stream", &create_stream, nb::arg("blocking"));
+    module.def("create_event", &create_event);
+    module.def("current_stream", &array::current_stream_ref);
+    module.def("set_current_stream", &array::set_current_stream, nb::arg("stream").none());
+    module.def("device_count", &device::device_count);
+}
+
+}  // namespace treadle::bindings

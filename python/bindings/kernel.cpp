@@ -1,0 +1,188 @@
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <bit>
+
+#include "base/error.h"
+#include "module.h"
+#include "runtime/compiler_loader.h"
+#include "runtime/function.h"
+
+namespace treadle::bindings {
+namespace {
+
+using runtime::Arguments;
+
+ArgType to_arg_type(nb::handle value) {
+    ArgType type;
+    const auto items = nb::cast<nb::tuple>(nb::borrow<nb::object>(value));
+    const auto kind = nb::cast<std::string>(items[0]);
+    if (kind == "tuple") {
+        type.kind = ArgType::Kind::Tuple;
+        for (std::size_t i = 1; i < items.size(); ++i) type.items.push_back(to_arg_type(items[i]));
+        return type;
+    }
+    type.dtype = to_dtype(items[1]);
+    if (kind == "array") {
+        type.kind = ArgType::Kind::Array;
+        type.rank = static_cast<std::uint8_t>(nb::cast<int>(items[2]));
+        type.layout = static_cast<std::uint8_t>(nb::cast<int>(items[3]));
+    }
+    return type;
+}
+
+nb::tuple from_arg_type(const ArgType& type) {
+    if (type.kind == ArgType::Kind::Tuple) {
+        nb::list items;
+        items.append("tuple");
+        for (const ArgType& item : type.items) items.append(from_arg_type(item));
+        return nb::tuple(items);
+    }
+    const std::string dtype(name_of(type.dtype));
+    if (type.kind == ArgType::Kind::Scalar) return nb::make_tuple("scalar", dtype);
+    return nb::make_tuple("array", dtype, static_cast<int>(type.rank), static_cast<int>(type.layout));
+}
+
+std::vector<ArgType> to_arg_types(nb::handle types) {
+    std::vector<ArgType> result;
+    for (const nb::handle type : nb::iter(types)) result.push_back(to_arg_type(type));
+    return result;
+}
+
+std::shared_ptr<runtime::Function> make_function(const std::string& name, const std::string& program, nb::handle sources, int bounds,
+                                                 bool contract, bool fastmath, const std::string& disabled_passes) {
+    CompileRequest request;
+    request.program = program;
+    request.options.bounds = static_cast<CompileOptions::Bounds>(bounds);
+    request.options.contract = contract;
+    request.options.fastmath = fastmath;
+    request.options.disabled_passes = disabled_passes;
+    for (const nb::handle source : nb::iter(sources)) {
+        request.sources.push_back({nb::cast<std::string>(source[0]), nb::cast<int>(source[1]), nb::cast<std::string>(source[2])});
+    }
+    return std::make_shared<runtime::Function>(name, std::move(request));
+}
+
+// Returns false for a type that Python has to convert first.
+bool add_argument(Arguments& arguments, nb::handle value) {
+    PyObject* object = value.ptr();
+    if (nb::isinstance<array::Array>(value)) {
+        const array::Array& array = *nb::inst_ptr<array::Array>(value);
+        arguments.add_array(array.dtype(), array.rank(), array.layout(), array.data(), array.shape().data(), array.strides().data(),
+                            array.storage().get());
+    } else if (PyFloat_CheckExact(object)) {
+        arguments.add_scalar(DType::Float64, std::bit_cast<std::uint64_t>(PyFloat_AsDouble(object)));
+    } else if (PyBool_Check(object)) {
+        arguments.add_scalar(DType::Bool, object == Py_True);
+    } else if (PyLong_CheckExact(object)) {
+        int overflow = 0;
+        const long long number = PyLong_AsLongLongAndOverflow(object, &overflow);
+        if (overflow == 0) {
+            arguments.add_scalar(DType::Int64, static_cast<std::uint64_t>(number));
+        } else {
+            const unsigned long long large = PyLong_AsUnsignedLongLong(object);
+            if (PyErr_Occurred() != nullptr) throw nb::python_error();
+            arguments.add_scalar(DType::UInt64, large);
+        }
+    } else if (PyTuple_Check(object) && PyTuple_Size(object) > 0) {
+        arguments.begin_tuple(static_cast<int>(PyTuple_Size(object)));
+        for (const nb::handle item : nb::iter(value)) {
+            if (!add_argument(arguments, item)) throw Error(ErrorKind::Type, "tuple arguments hold numbers and device arrays");
+        }
+    } else {
+        return false;
+    }
+    return true;
+}
+
+// kernel[grid, block, stream]: everything but the arguments.
+struct Launcher {
+    std::shared_ptr<runtime::Function> function;
+    runtime::LaunchShape shape;
+    std::shared_ptr<device::Stream> stream;  // null: the current one
+    std::vector<std::string> names;          // of the parameters, for messages
+    bool copies_host_arrays = false;
+};
+
+void read_shape(nb::handle value, std::int64_t* into, const char* what) {
+    const array::Dims dims = to_dims(value);
+    if (dims.empty() || dims.size() > 3) {
+        throw Error(ErrorKind::Argument, std::string(what) + ": expected an integer or a tuple of 1 to 3 integers, got " + std::to_string(dims.size()) + " items");
+    }
+    std::copy(dims.begin(), dims.end(), into);
+}
+
+Launcher make_launcher(std::shared_ptr<runtime::Function> function, nb::handle grid, nb::handle block, std::shared_ptr<device::Stream> stream,
+                       std::vector<std::string> names, bool copies_host_arrays) {
+    Launcher launcher{std::move(function), {}, std::move(stream), std::move(names), copies_host_arrays};
+    read_shape(grid, launcher.shape.grid, "grid");
+    read_shape(block, launcher.shape.block, "block");
+    return launcher;
+}
+
+void launch(const Launcher& self, nb::args args) {
+    static thread_local Arguments arguments;
+    arguments.clear();
+    nb::list keeps;
+    std::size_t number = 0;
+    for (const nb::handle arg : args) {
+        if (!add_argument(arguments, arg)) {
+            const std::string name = number < self.names.size() ? self.names[number] : std::to_string(number);
+            const nb::object converted =
+                nb::module_::import_("treadle._convert").attr("argument")(arg, self.function->name(), name, self.copies_host_arrays);
+            keeps.append(converted);
+            if (PyTuple_Check(converted.ptr()) && PyTuple_Size(converted.ptr()) == 2 && PyUnicode_Check(PyTuple_GetItem(converted.ptr(), 0))) {
+                arguments.add_scalar(to_dtype(converted[0]), nb::cast<std::uint64_t>(converted[1]));
+            } else {
+                add_argument(arguments, converted);
+            }
+        }
+        ++number;
+    }
+    self.function->launch(self.shape, self.stream != nullptr ? *self.stream : array::current_stream(), arguments);
+}
+
+nb::tuple last_compile(const runtime::Function& self) {
+    const runtime::Provenance facts = self.last_compile();
+    return nb::make_tuple(facts.milliseconds, facts.path, facts.from_cache, facts.packet);
+}
+
+void prepare(runtime::Function& self, nb::handle types) { self.prepare(to_arg_types(types)); }
+
+std::string dump(const runtime::Function& self, nb::handle types, const std::string& stage, nb::handle block) {
+    runtime::LaunchShape shape;
+    read_shape(block, shape.block, "block");
+    return runtime::compiler().dump(self.request_for(to_arg_types(types), shape), stage);
+}
+
+nb::list signatures(const runtime::Function& self) {
+    nb::list result;
+    for (const auto& types : self.signatures()) {
+        nb::list one;
+        for (const ArgType& type : types) one.append(from_arg_type(type));
+        result.append(nb::tuple(one));
+    }
+    return result;
+}
+
+}  // namespace
+
+void bind_kernel(nb::module_& module) {
+    nb::class_<runtime::Function>(module, "Function")
+        .def("prepare", &prepare, nb::arg("types"))
+        .def("dump", &dump, nb::arg("types"), nb::arg("stage"), nb::arg("block"))
+        .def("last_compile", &last_compile)
+        .def("signatures", &signatures)
+        .def_prop_ro("variants", &runtime::Function::variant_count);
+    nb::class_<Launcher>(module, "Launcher").def("__call__", &launch);
+    module.def("make_function", &make_function, nb::arg("name"), nb::arg("program"), nb::arg("sources"), nb::arg("bounds"), nb::arg("contract"),
+               nb::arg("fastmath"), nb::arg("disabled_passes"));
+    module.def("make_launcher", &make_launcher, nb::arg("function"), nb::arg("grid"), nb::arg("block"), nb::arg("stream").none(),
+               nb::arg("names"), nb::arg("copies_host_arrays"));
+    module.def("compiler_is_loaded", &runtime::compiler_is_loaded);
+    module.def("compiler_load_ms", &runtime::compiler_load_ms);
+}
+
+}  // namespace treadle::bindings

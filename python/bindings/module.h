@@ -1,0 +1,40 @@
+// What the binding files share.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "array/array.h"
+#include "array/elementwise.h"
+
+namespace treadle::bindings {
+
+namespace nb = nanobind;
+
+void bind_errors(nb::module_& module);
+void bind_device(nb::module_& module);
+void bind_array(nb::module_& module);
+void bind_operations(nb::module_& module);
+void bind_kernel(nb::module_& module);
+void bind_cache(nb::module_& module);
+
+// conversions.cpp
+DType to_dtype(nb::handle name);              // from NumPy's type string or Treadle's name
+array::Dims to_dims(nb::handle shape);        // an integer or a sequence of integers
+nb::tuple to_tuple(const array::Dims& dims);
+std::optional<std::vector<std::int64_t>> to_axes(nb::handle axes);
+// Keeps the arrays that operands are converted from alive while they are used.
+class Operands {
+public:
+    void add(nb::handle value, const char* operation);
+    std::span<const array::Operand> span() const { return operands_; }
+
+private:
+    std::vector<array::Operand> operands_;
+    std::vector<nb::object> keeps_;
+};
+
+}  // namespace treadle::bindings

@@ -1,0 +1,66 @@
+"""Conversions between Python objects and device arrays that the extension leaves to Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from treadle import _treadle
+from treadle._types import dtype_name
+
+_INTEGER_BITS = {"float16": np.uint16, "float32": np.uint32, "float64": np.uint64}
+
+
+def from_host(host: np.ndarray) -> _treadle.Array:
+    """A device array with a copy of ``host`` (any layout; big-endian data is converted)."""
+    name = dtype_name(host.dtype, "array")
+    data = np.ascontiguousarray(host, dtype=np.dtype(name))
+    result = _treadle.empty(host.shape, name)
+    if data.size:
+        result._copy_from_host(data.reshape(-1).view(np.uint8))
+    return result
+
+
+def to_host(array: _treadle.Array) -> np.ndarray:
+    """A NumPy array with a copy of ``array``. Waits for the current stream."""
+    result = np.empty(array.shape, dtype=array._dtype_name)
+    if result.size:
+        array._copy_to_host(result.reshape(-1).view(np.uint8))
+    return result
+
+
+def operand(value: Any, operation: str) -> _treadle.Array:
+    """What an operand that is no device array and no Python number stands for. Raises TypeError for host arrays."""
+    if isinstance(value, np.generic):
+        return from_host(np.asarray(value))
+    if isinstance(value, np.ndarray):
+        raise TypeError(
+            f"[{operation}] expected a device array or a number, got a NumPy array on the host: copy it with treadle.asarray(...)"
+        )
+    raise TypeError(f"[{operation}] expected a device array or a number, got {type(value).__name__}")
+
+
+def scalar_bits(value: np.generic) -> tuple[str, int]:
+    """A NumPy scalar as (dtype name, bits) for a kernel argument."""
+    name = dtype_name(value.dtype, "argument")
+    if name in _INTEGER_BITS:
+        return name, int(value.view(_INTEGER_BITS[name]))
+    return name, int(value) & 0xFFFFFFFFFFFFFFFF
+
+
+class HostArrayPassed(Exception):
+    """A launch met a host array that has to be copied first."""
+
+
+def argument(value: Any, kernel: str, name: str, copies_host_arrays: bool) -> Any:
+    """A kernel argument that is no device array, Python number or tuple. Raises TypeError naming the parameter."""
+    if isinstance(value, np.generic):
+        return scalar_bits(value)
+    if isinstance(value, np.ndarray):
+        if copies_host_arrays:
+            raise HostArrayPassed
+        what = "a NumPy array on the host: copy it with treadle.asarray(...)"
+    else:
+        what = type(value).__name__
+    raise TypeError(f"{kernel}: argument '{name}': expected a device array, a number or a tuple of these, got {what}")

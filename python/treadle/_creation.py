@@ -1,0 +1,258 @@
+"""Creating arrays and putting them together. Everything is asynchronous on the current stream unless it says otherwise."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from treadle import _treadle
+from treadle._array import ndarray
+from treadle._convert import from_host, to_host
+from treadle._types import default_float, dtype_name
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    """A shape given as an integer or a sequence. Raises TypeError for anything else, ValueError for negative extents."""
+    try:
+        extents = (operator.index(shape),)
+    except TypeError:
+        try:
+            extents = tuple(operator.index(extent) for extent in shape)
+        except TypeError:
+            raise TypeError(f"shape: expected an integer or a sequence of integers, got {shape!r}") from None
+    if any(extent < 0 for extent in extents):
+        raise ValueError(f"shape: expected no negative dimensions, got {extents}")
+    return extents
+
+
+def _name(dtype: Any) -> str:
+    return default_float() if dtype is None else dtype_name(dtype)
+
+
+def empty(shape: Any, dtype: Any = None, order: str = "C") -> ndarray:
+    """A new array whose elements have any value.
+
+    Args: shape: integer or sequence of integers; dtype: float64 if None. Raises: TypeError, ValueError for a bad shape or dtype;
+    OutOfMemoryError."""
+    return _treadle.empty(_shape(shape), _name(dtype))
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> ndarray:
+    """A new array with every element ``fill_value``; without dtype, NumPy's type of the value.
+
+    >>> import treadle as td
+    >>> td.full((2, 2), 7)
+    array([[7, 7],
+           [7, 7]])
+    """
+    if dtype is None:
+        dtype = fill_value.dtype if isinstance(fill_value, ndarray) else np.asarray(fill_value).dtype
+    result = empty(shape, dtype)
+    result._fill(fill_value)
+    return result
+
+
+def zeros(shape: Any, dtype: Any = None, order: str = "C") -> ndarray:
+    """A new array of zeros; float64 without a dtype."""
+    result = empty(shape, dtype)
+    result._fill(0)
+    return result
+
+
+def ones(shape: Any, dtype: Any = None, order: str = "C") -> ndarray:
+    """A new array of ones; float64 without a dtype."""
+    result = empty(shape, dtype)
+    result._fill(1)
+    return result
+
+
+def _like(a: ndarray, dtype: Any, shape: Any) -> tuple[Any, str]:
+    return (a.shape if shape is None else shape), (a._dtype_name if dtype is None else dtype_name(dtype))
+
+
+def empty_like(a: ndarray, dtype: Any = None, shape: Any = None) -> ndarray:
+    """A new array like ``a`` in shape and dtype, elements undefined."""
+    return empty(*_like(a, dtype, shape))
+
+
+def zeros_like(a: ndarray, dtype: Any = None, shape: Any = None) -> ndarray:
+    """A new array of zeros like ``a`` in shape and dtype."""
+    return zeros(*_like(a, dtype, shape))
+
+
+def ones_like(a: ndarray, dtype: Any = None, shape: Any = None) -> ndarray:
+    """A new array of ones like ``a`` in shape and dtype."""
+    return ones(*_like(a, dtype, shape))
+
+
+def full_like(a: ndarray, fill_value: Any, dtype: Any = None, shape: Any = None) -> ndarray:
+    """A new array of ``fill_value`` like ``a`` in shape and dtype."""
+    new_shape, name = _like(a, dtype, shape)
+    return full(new_shape, fill_value, name)
+
+
+def array(obj: Any, dtype: Any = None, copy: bool = True, order: str = "K", ndmin: int = 0) -> ndarray:
+    """A new device array from a host array, a number, a nested sequence, or a device array (copied).
+
+    Copies host data before it returns. Raises TypeError for dtypes that devices do not have.
+
+    >>> import treadle as td
+    >>> td.array([[1, 2], [3, 4]]).sum()
+    array(10)
+    """
+    if isinstance(obj, ndarray):
+        name = obj._dtype_name if dtype is None else dtype_name(dtype)
+        result = obj._astype(name) if copy or name != obj._dtype_name else obj
+    else:
+        if isinstance(obj, (list, tuple)) and any(isinstance(item, ndarray) for item in obj):
+            return stack([asarray(item, dtype) for item in obj])
+        host = np.asarray(obj) if dtype is None else np.asarray(obj, dtype=dtype_name(dtype))
+        result = from_host(host)
+    while result.ndim < ndmin:
+        result = result._expand_dims(0)
+    return result
+
+
+def asarray(obj: Any, dtype: Any = None, order: str = "K") -> ndarray:
+    """A device array of ``obj``; a device array of the right dtype is returned as it is."""
+    return array(obj, dtype, copy=False)
+
+
+def asnumpy(a: Any, stream: Any = None, order: str = "C", out: np.ndarray | None = None) -> np.ndarray:
+    """A host copy of a device array (or ``np.asarray`` of anything else). Waits for the current stream."""
+    if isinstance(a, ndarray):
+        return a.get(out=out)
+    return np.asarray(a)
+
+
+def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
+    """The array in C order: itself where it already is."""
+    result = asarray(a, dtype)
+    return result if result._c_contiguous else result._copy()
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> ndarray:
+    """Numbers from ``start`` (0 if only one number is given) below ``stop``, ``step`` apart, as ``numpy.arange``.
+
+    Raises: ValueError for a step of zero.
+
+    >>> import treadle as td
+    >>> td.arange(2, 10, 3)
+    array([2, 5, 8])
+    """
+    if stop is None:
+        start, stop = 0, start
+    if step == 0:
+        raise ValueError("arange: step: expected a number other than zero, got 0")
+    if dtype is None:
+        dtype = np.result_type(*(np.asarray(x).dtype for x in (start, stop, step)))
+    name = dtype_name(dtype)
+    count = max(0, math.ceil((stop - start) / step))
+    whole = not name.startswith("float")
+    start_integer = int(start) if whole else 0
+    step_integer = (int(start + step) - int(start)) if whole else 0
+    return _treadle.arange(float(start), float(step), start_integer, step_integer, count, name)
+
+
+def linspace(start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: Any = None) -> ndarray:
+    """``num`` evenly spaced numbers from ``start`` to ``stop`` (included unless endpoint is False)."""
+    if num < 0:
+        raise ValueError(f"linspace: num: expected a number of samples >= 0, got {num}")
+    return _treadle.linspace(float(start), float(stop), int(num), bool(endpoint), _name(dtype))
+
+
+def copy(a: ndarray) -> ndarray:
+    """A new C-ordered array with the elements of ``a``."""
+    return asarray(a)._copy()
+
+
+def reshape(a: ndarray, shape: Any, order: str = "C") -> ndarray:
+    """``a`` with another shape: a view where the strides allow it, else a copy. One extent may be -1."""
+    return a._reshape(shape)
+
+
+def ravel(a: ndarray) -> ndarray:
+    """``a`` as one dimension: a view where the strides allow it, else a copy."""
+    return a._reshape(-1)
+
+
+def transpose(a: ndarray, axes: Sequence[int] | None = None) -> ndarray:
+    """The view of ``a`` with permuted (by default reversed) axes."""
+    return a._transpose([] if axes is None else [int(axis) for axis in axes])
+
+
+def swapaxes(a: ndarray, axis1: int, axis2: int) -> ndarray:
+    """The view of ``a`` with two axes exchanged."""
+    order = list(range(a.ndim))
+    order[axis1], order[axis2] = order[axis2], order[axis1]
+    return a._transpose(order)
+
+
+def expand_dims(a: ndarray, axis: int) -> ndarray:
+    """The view of ``a`` with a new axis of length 1 at ``axis``."""
+    return a._expand_dims(axis)
+
+
+def squeeze(a: ndarray, axis: int | None = None) -> ndarray:
+    """The view of ``a`` without its axes of length 1 (or without the given one)."""
+    return a._squeeze(axis)
+
+
+def broadcast_to(a: ndarray, shape: Any) -> ndarray:
+    """The view of ``a`` repeated to ``shape`` by NumPy's rules. Do not write through it: elements share memory."""
+    return a._broadcast_to(_shape(shape))
+
+
+def astype(a: ndarray, dtype: Any) -> ndarray:
+    """A copy of ``a`` with another dtype. Floats become integers by truncation; out of range they saturate."""
+    return a._astype(dtype_name(dtype))
+
+
+def _common(arrays: Sequence[Any], what: str) -> list[ndarray]:
+    items = [asarray(item) for item in arrays]
+    if not items:
+        raise ValueError(f"{what}: expected at least one array, got none")
+    common = np.result_type(*(item.dtype for item in items))
+    return [item if item.dtype == common else item._astype(dtype_name(common)) for item in items]
+
+
+def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> ndarray:
+    """The arrays one after the other along an existing axis. Raises ValueError when their other extents differ."""
+    items = _common(arrays, "concatenate")
+    if axis is None:
+        items, axis = [item._reshape(-1) for item in items], 0
+    first = items[0]
+    if not -first.ndim <= axis < first.ndim:
+        raise ValueError(f"concatenate: axis: expected {-first.ndim} to {first.ndim - 1}, got {axis}")
+    axis %= first.ndim
+    for item in items:
+        if item.ndim != first.ndim or any(item.shape[d] != first.shape[d] for d in range(first.ndim) if d != axis):
+            raise ValueError(f"concatenate: expected arrays of shape {first.shape} except in axis {axis}, got {item.shape}")
+    shape = list(first.shape)
+    shape[axis] = sum(item.shape[axis] for item in items)
+    result = _treadle.empty(tuple(shape), first._dtype_name)
+    begin = 0
+    for item in items:
+        end = begin + item.shape[axis]
+        result[(slice(None),) * axis + (slice(begin, end),)] = item
+        begin = end
+    return result
+
+
+def stack(arrays: Sequence[Any], axis: int = 0) -> ndarray:
+    """The arrays, all of one shape, along a new axis."""
+    items = [asarray(item) for item in arrays]
+    for item in items:
+        if item.shape != items[0].shape:
+            raise ValueError(f"stack: expected arrays of one shape, got {items[0].shape} and {item.shape}")
+    return concatenate([item._expand_dims(axis) for item in items], axis if axis >= 0 else axis)
+
+
+def array_equal(a: Any, b: Any) -> bool:
+    """Whether two arrays have the same shape and elements. Waits for the result."""
+    a, b = asarray(a), asarray(b)
+    return a.shape == b.shape and bool(to_host((a == b).all()))

@@ -1,0 +1,176 @@
+"""From a Python function to the program the compiler takes: source text, names resolved, device functions gathered."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import math
+import textwrap
+import types
+from typing import Any
+
+import numpy as np
+
+from treadle._syntax import FunctionWalker, UnsupportedSyntax, number_text
+from treadle._types import SUPPORTED
+from treadle.cuda._intrinsics import Intrinsic
+from treadle.errors import CompileError, UnsupportedError
+
+_PYTHON = {abs, bool, divmod, float, int, len, max, min, pow, range, round}
+_MATH_NAMES = (
+    "acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh degrees erf erfc exp expm1 fabs floor fmod frexp gamma hypot "
+    "isfinite isinf isnan ldexp lgamma log log10 log1p log2 modf pow radians remainder sin sinh sqrt tan tanh trunc"
+).split()
+
+
+def _builtin_names() -> dict[Any, str]:
+    names: dict[Any, str] = {function: function.__name__ for function in _PYTHON}
+    names |= {getattr(math, name): name for name in _MATH_NAMES}
+    for name in ("exp2", "cbrt"):
+        if hasattr(math, name):
+            names[getattr(math, name)] = name
+    names |= {np.dtype(name).type: name for name in SUPPORTED}
+    names |= {np.sqrt: "sqrt", np.exp: "exp", np.log: "log", np.sin: "sin", np.cos: "cos", np.tan: "tan", np.abs: "abs", np.floor: "floor"}
+    return names
+
+
+_BUILTINS = _builtin_names()
+
+
+class Source:
+    """Where a function stands: file, first line and text, dedented."""
+
+    def __init__(self, function: types.FunctionType) -> None:
+        self.file = function.__code__.co_filename
+        try:
+            lines, self.first_line = inspect.getsourcelines(function)
+        except (OSError, TypeError) as error:
+            raise CompileError(f"kernel '{function.__name__}': its source text is not available ({error})") from None
+        self.text = textwrap.dedent("".join(lines))
+
+    def describe(self, line: int, column: int, end: int) -> str:
+        text = self.text.splitlines()[line] if 0 <= line < len(self.text.splitlines()) else ""
+        return f'  File "{self.file}", line {self.first_line + line}\n    {text}\n    ' + " " * column + "^" * max(1, end - column)
+
+
+def _find(tree: ast.AST, function: types.FunctionType, source: Source) -> ast.FunctionDef | ast.Lambda:
+    if function.__name__ != "<lambda>":
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
+                return node
+    wanted = list(function.__code__.co_varnames[: function.__code__.co_argcount])
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda) and [arg.arg for arg in node.args.args] == wanted]
+    if len(found) == 1:
+        return found[0]
+    raise CompileError(f"kernel '{function.__name__}': cannot tell which lambda of {source.file}:{source.first_line} is meant")
+
+
+class Program:
+    """The kernel syntax text of a function and of all device functions that it reaches."""
+
+    def __init__(self, function: types.FunctionType) -> None:
+        self._functions: list[types.FunctionType] = []
+        self._texts: list[str] = []
+        self.sources: list[tuple[str, int, str]] = []
+        self._add(function)
+        self.text = "\n".join(self._texts)
+
+    def _add(self, function: types.FunctionType) -> int:
+        for number, known in enumerate(self._functions):
+            if known is function:
+                return number
+        number = len(self._functions)
+        source = Source(function)
+        self._functions.append(function)
+        self._texts.append("")
+        self.sources.append((source.file, source.first_line, source.text))
+        names = _free_names(function)
+
+        def resolve(name: str, chain: list[str], node: ast.AST) -> tuple[str, int]:
+            if name not in names and not hasattr(builtins, name):
+                raise UnsupportedSyntax(f"name '{name}' is not defined", node, 1)
+            value = names[name] if name in names else getattr(builtins, name)
+            used = 0
+            while used < len(chain) and _is_namespace(value):
+                if not hasattr(value, chain[used]):
+                    raise UnsupportedSyntax(f"'{name}' has no attribute '{chain[used]}'", node, 1)
+                value = getattr(value, chain[used])
+                used += 1
+            return self._value(value, ".".join([name, *chain[:used]]), node), used
+
+        try:
+            tree = ast.parse(_statement(source.text))
+            node = _find(tree, function, source)
+            self._texts[number] = FunctionWalker(resolve, 1).function(node, _identifier(function.__name__))
+        except UnsupportedSyntax as error:
+            hint = f"\n  hint: {error.hint}" if error.hint else ""
+            raise UnsupportedError(f"{error.message}\n{source.describe(error.line, error.column, error.end)}{hint}") from None
+        return number
+
+    def _value(self, value: Any, name: str, node: ast.AST) -> str:
+        """The text of what a global name or closure variable holds: frozen now."""
+        if value is None or isinstance(value, (bool, int, float)) and not isinstance(value, np.generic):
+            return number_text(value)
+        if isinstance(value, Intrinsic):
+            return f"(builtin {value.builtin})"
+        if isinstance(value, np.generic) and value.dtype.name in SUPPORTED:
+            return f"(call (builtin {value.dtype.name}) {number_text(value.item())})"
+        if isinstance(value, np.dtype) and value.name in SUPPORTED:
+            return f"(builtin {value.name})"
+        if isinstance(value, tuple):
+            return "(tuple " + " ".join(self._value(item, name, node) for item in value) + ")"
+        if isinstance(value, str):
+            return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        kernel_type = getattr(value, "_treadle_dtype", None)
+        if kernel_type is not None:
+            return f"(builtin {kernel_type})"
+        try:
+            builtin = _BUILTINS.get(value)
+        except TypeError:
+            builtin = None
+        if builtin is not None:
+            return f"(builtin {builtin})"
+        function = getattr(value, "py_func", value)
+        if isinstance(function, types.FunctionType):
+            return f"(function {self._add(function)})"
+        hint = "pass arrays as arguments" if hasattr(value, "shape") else "kernels know numbers, tuples, math, numpy types and device functions"
+        raise UnsupportedSyntax(f"'{name}' is a {type(value).__name__}, which kernels cannot use", node, 1, hint)
+
+
+def _identifier(name: str) -> str:
+    return name if name.isidentifier() else "lambda_"
+
+
+def _statement(text: str) -> str:
+    """The text as something that parses: the source of a lambda may begin inside an expression or be cut after it."""
+    try:
+        ast.parse(text)
+        return text
+    except SyntaxError:
+        start = text.find("lambda")
+        if start < 0:
+            raise
+        for end in range(len(text), start, -1):
+            candidate = " " * start + text[start:end]
+            try:
+                ast.parse(candidate.lstrip())
+                return candidate.lstrip()
+            except SyntaxError:
+                continue
+        raise
+
+
+def _is_namespace(value: Any) -> bool:
+    """Whether attributes of a free name are looked up now: modules, classes and the index objects, not values."""
+    return isinstance(value, (types.ModuleType, type)) or type(value).__name__ in ("Dim3", "Namespace")
+
+
+def _free_names(function: types.FunctionType) -> dict[str, Any]:
+    names = dict(function.__globals__)
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            names[name] = cell.cell_contents
+        except ValueError:
+            continue  # not assigned yet
+    return names

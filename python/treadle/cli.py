@@ -1,0 +1,141 @@
+"""The ``treadle`` command: run, info, cache."""
+
+from __future__ import annotations
+
+import argparse
+import builtins
+import os
+import runpy
+import sys
+import time
+import types
+from typing import Any
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Entry point. Returns the exit status; ``run`` ends with the program's own."""
+    arguments = sys.argv[1:] if argv is None else argv
+    if arguments[:1] == ["run"]:
+        return _run(arguments[1:])
+    parser = argparse.ArgumentParser(prog="treadle", description="GPU programming from Python, on NVIDIA GPUs and on any CPU.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("run", help="run a program whose cupy and numba.cuda are Treadle: treadle run [-m MODULE | -c CODE | FILE] ARGS")
+    commands.add_parser("info", help="show the device, versions and directories")
+    cache = commands.add_parser("cache", help="look at or empty the cache of compiled kernels")
+    cache.add_argument("action", choices=["list", "clear", "prefill"])
+    chosen = parser.parse_args(arguments)
+    if chosen.command == "info":
+        return _info()
+    if chosen.action == "prefill":
+        from treadle._prefill_cache import prefill
+
+        return prefill()
+    return _cache(chosen.action)
+
+
+_USAGE = "usage: treadle run [-m MODULE | -c CODE | FILE] [ARGS ...]"
+
+
+def _run(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(_USAGE, file=sys.stderr if not arguments else sys.stdout)
+        return 0 if arguments else 2
+    import treadle.dropin  # noqa: F401
+
+    try:
+        if arguments[0] == "-m":
+            if len(arguments) < 2:
+                print(f"{_USAGE}\ntreadle run: -m needs the name of a module", file=sys.stderr)
+                return 2
+            sys.argv = arguments[1:]
+            sys.path.insert(0, os.getcwd())
+            runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+        elif arguments[0] == "-c":
+            if len(arguments) < 2:
+                print(f"{_USAGE}\ntreadle run: -c needs a program text", file=sys.stderr)
+                return 2
+            sys.argv = ["-c", *arguments[2:]]
+            sys.path.insert(0, "")
+            _execute(compile(arguments[1], "<string>", "exec"), None)
+        else:
+            _run_file(arguments)
+    except SystemExit:
+        raise
+    except BaseException as error:
+        _report(error)
+        return 130 if isinstance(error, KeyboardInterrupt) else 1
+    return 0
+
+
+def _run_file(arguments: list[str]) -> None:
+    path = arguments[0]
+    sys.argv = list(arguments)
+    if os.path.isdir(path) or path.endswith((".zip", ".pyz")):
+        runpy.run_path(path, run_name="__main__")
+        return
+    try:
+        with open(path, "rb") as file:
+            source = file.read()
+    except OSError as error:
+        print(f"treadle run: can't open file {path!r}: {error.strerror}", file=sys.stderr)
+        raise SystemExit(2) from None
+    sys.path.insert(0, os.path.dirname(os.path.realpath(path)))
+    _execute(compile(source, path, "exec"), path)
+
+
+def _execute(code: types.CodeType, path: str | None) -> None:
+    """Runs code as ``__main__``, as the interpreter does."""
+    module = types.ModuleType("__main__")
+    module.__dict__.update(__builtins__=builtins, __spec__=None, __package__=None, __cached__=None)
+    if path is not None:
+        module.__dict__["__file__"] = path
+    sys.modules["__main__"] = module
+    exec(code, module.__dict__)
+
+
+def _report(error: BaseException) -> None:
+    """Shows an uncaught exception as the interpreter would: without the frames that started the program."""
+    own = {__file__, runpy.__file__, "<frozen runpy>"}
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_frame.f_code.co_filename in own:
+        traceback = traceback.tb_next
+    sys.excepthook(type(error), error.with_traceback(traceback), traceback)
+
+
+def _info() -> int:
+    import numpy
+
+    import treadle
+    from treadle import _treadle
+
+    facts: dict[str, Any] = _treadle.attributes()
+    rows = {
+        "treadle": treadle.__version__,
+        "python": sys.version.split()[0],
+        "numpy": numpy.__version__,
+        "device 0": f"CPU: {facts['name']}, {facts['multiprocessors']} threads, {facts['target']}, {facts['total_bytes'] >> 20} MiB",
+        "kernel cache": _treadle.cache_directory(),
+        "built-in kernels": _treadle.package_cache_directory(),
+    }
+    for name, value in rows.items():
+        print(f"{name:17} {value}")
+    return 0
+
+
+def _cache(action: str) -> int:
+    from treadle import _treadle
+
+    if action == "clear":
+        print(f"removed {_treadle.cache_clear()} kernels from {_treadle.cache_directory()}")
+        return 0
+    entries = sorted(_treadle.cache_list(), key=lambda entry: entry[3], reverse=True)
+    for path, key, size, used in entries:
+        program = key.rsplit("\n", 1)[-1]
+        name = program.split(" ", 2)[1] if program.startswith("(fn ") else "(unreadable)"
+        print(f"{time.strftime('%Y-%m-%d %H:%M', time.localtime(used))}  {size:8}  {name:20}  {path}")
+    print(f"{len(entries)} kernels, {sum(entry[2] for entry in entries)} bytes in {_treadle.cache_directory()}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Other libraries' names for Treadle's objects: what their import names resolve to under ``treadle run``."""

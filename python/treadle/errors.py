@@ -1,0 +1,43 @@
+"""Exceptions of Treadle. User errors that Python has a name for (TypeError, ValueError, IndexError) use that name."""
+
+from __future__ import annotations
+
+import re
+
+
+class TreadleError(Exception):
+    """Base of the exceptions that only Treadle raises."""
+
+
+class CompileError(TreadleError):
+    """A kernel cannot be compiled; the message shows file, line and a caret."""
+
+
+class TypingError(CompileError, TypeError):
+    """An operation in a kernel has no meaning for the types of its operands."""
+
+
+class UnsupportedError(CompileError, NotImplementedError):
+    """A construct or function that kernels do not have."""
+
+
+class DeviceError(TreadleError, RuntimeError):
+    """The device or its driver refused an operation. ``name`` is the driver's name of the error, such as
+    ``CUDA_ERROR_INVALID_VALUE``, and stands at the beginning of the message."""
+
+    @property
+    def name(self) -> str:
+        match = re.match(r"[A-Z_]+", str(self))
+        return match.group(0) if match else ""
+
+
+class OutOfMemoryError(TreadleError, MemoryError):
+    """The device has no memory left for an allocation."""
+
+
+class InternalError(TreadleError, RuntimeError):
+    """A fault of Treadle itself: please report it."""
+
+
+class HostArrayWarning(UserWarning):
+    """A host array was copied to the device and back for a kernel call."""

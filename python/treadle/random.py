@@ -1,0 +1,91 @@
+"""Random numbers from a counter-based generator (Philox 4x32-10): the same seed gives the same numbers on every device.
+
+The module's functions share one generator of the process, seeded from the system until ``seed`` is called. They return new arrays
+on the current stream and are safe to call from several threads.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+
+import numpy as np
+
+from treadle import _treadle
+from treadle._array import ndarray
+from treadle._creation import _shape
+from treadle._types import dtype_name
+
+_generator = _treadle.Generator()
+_generator.seed = int.from_bytes(os.urandom(8), "little")
+_lock = threading.Lock()
+
+
+def seed(seed: int | None = None) -> None:
+    """Starts the sequence that belongs to ``seed`` (an integer), or an unpredictable one for None."""
+    value = int.from_bytes(os.urandom(8), "little") if seed is None else int(seed) & 0xFFFFFFFFFFFFFFFF
+    with _lock:
+        _generator.seed, _generator.drawn = value, 0
+
+
+def _size(size: Any) -> tuple[int, ...]:
+    return () if size is None else _shape(size)
+
+
+def _floating(dtype: Any) -> str:
+    name = dtype_name(dtype)
+    if name not in ("float32", "float64"):
+        raise TypeError(f"random: dtype: expected float32 or float64, got {name}")
+    return name
+
+
+def uniform(low: float = 0.0, high: float = 1.0, size: Any = None, dtype: Any = float) -> ndarray:
+    """Numbers spread evenly over [low, high); size: shape, None for a 0-d array."""
+    with _lock:
+        return _generator.random("uniform", _size(size), _floating(dtype), float(low), float(high))
+
+
+def random(size: Any = None, dtype: Any = float) -> ndarray:
+    """Numbers spread evenly over [0, 1)."""
+    return uniform(0.0, 1.0, size, dtype)
+
+
+random_sample = random
+
+
+def rand(*size: int, dtype: Any = float) -> ndarray:
+    """Numbers spread evenly over [0, 1); the shape is given as separate arguments."""
+    return uniform(0.0, 1.0, size, dtype)
+
+
+def normal(loc: float = 0.0, scale: float = 1.0, size: Any = None, dtype: Any = float) -> ndarray:
+    """Normally distributed numbers with mean ``loc`` and standard deviation ``scale``. Raises ValueError for scale < 0."""
+    if scale < 0:
+        raise ValueError(f"normal: scale: expected a number >= 0, got {scale}")
+    with _lock:
+        return _generator.random("normal", _size(size), _floating(dtype), float(loc), float(scale))
+
+
+def standard_normal(size: Any = None, dtype: Any = float) -> ndarray:
+    """Normally distributed numbers with mean 0 and standard deviation 1."""
+    return normal(0.0, 1.0, size, dtype)
+
+
+def randn(*size: int, dtype: Any = float) -> ndarray:
+    """Normally distributed numbers; the shape is given as separate arguments."""
+    return normal(0.0, 1.0, size, dtype)
+
+
+def randint(low: int, high: int | None = None, size: Any = None, dtype: Any = np.int64) -> ndarray:
+    """Integers spread evenly over [low, high), or [0, low) when high is None. Raises ValueError for an empty range."""
+    if high is None:
+        low, high = 0, low
+    name = dtype_name(dtype)
+    limits = np.iinfo(name)
+    if low >= high:
+        raise ValueError(f"randint: expected low < high, got {low} and {high}")
+    if low < limits.min or high - 1 > limits.max:
+        raise ValueError(f"randint: expected limits inside {name}, got {low} and {high}")
+    with _lock:
+        return _generator.random_integers(_size(size), name, int(low), int(high) - int(low))

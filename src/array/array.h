@@ -1,0 +1,60 @@
+// An n-dimensional array: device memory seen through a shape and byte strides. Copying an Array copies the view, not the data.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/dtype.h"
+#include "base/small_vector.h"
+#include "device/device.h"
+
+namespace treadle::array {
+
+using Dims = SmallVector<std::int64_t, 4>;
+
+class Array {
+public:
+    Array() = default;
+    Array(device::StorageRef storage, char* data, DType dtype, Dims shape, Dims strides)
+        : storage_(std::move(storage)), data_(data), dtype_(dtype), shape_(std::move(shape)), strides_(std::move(strides)) {}
+
+    DType dtype() const { return dtype_; }
+    const Dims& shape() const { return shape_; }
+    const Dims& strides() const { return strides_; }  // bytes
+    int rank() const { return static_cast<int>(shape_.size()); }
+    std::int64_t size() const;
+    std::int64_t size_bytes() const { return size() * size_of(dtype_); }
+    char* data() const { return data_; }
+    const device::StorageRef& storage() const { return storage_; }
+    bool is_c_contiguous() const;
+    bool is_f_contiguous() const;
+    // What a kernel may assume of the strides: a code of ir::Layout.
+    int layout() const;
+
+    Array with(Dims shape, Dims strides, std::int64_t offset_bytes = 0) const {
+        return {storage_, data_ + offset_bytes, dtype_, std::move(shape), std::move(strides)};
+    }
+
+private:
+    device::StorageRef storage_;
+    char* data_ = nullptr;
+    DType dtype_ = DType::Float64;
+    Dims shape_;
+    Dims strides_;
+};
+
+// Codes of ir::Layout, which the array layer does not include.
+enum LayoutCode { kLayoutAny = 0, kLayoutDense = 1, kLayoutInnerDense = 2, kLayoutInnerZero = 3 };
+
+std::int64_t element_count(const Dims& shape);
+Dims dense_strides(const Dims& shape, DType dtype);
+std::string to_string(const Dims& dims);
+// An axis in [-rank, rank) as one in [0, rank). Throws Error(Index).
+int normal_axis(std::int64_t axis, int rank, const char* operation);
+
+// The stream that work of this thread goes to; the device's default unless set.
+device::Stream& current_stream();
+std::shared_ptr<device::Stream> current_stream_ref();
+void set_current_stream(std::shared_ptr<device::Stream> stream);
+
+}  // namespace treadle::array

@@ -1,0 +1,190 @@
+#include "array/elementwise.h"
+
+#include <array>
+#include <bit>
+
+#include "array/elementwise_kernel.h"
+#include "array/views.h"
+#include "base/error.h"
+
+namespace treadle::array {
+namespace {
+
+constexpr Operation kOperations[] = {
+#define TREADLE_OPERATION(name, operands, typing, body, doc) {#name, operands, typing, body, doc},
+#include "array/operations.def"
+#undef TREADLE_OPERATION
+};
+
+[[noreturn]] void no_loop(const Operation& operation, DType type, const char* hint = "") {
+    throw Error(ErrorKind::Type, "[" + std::string(operation.name) + "] not supported for type " + std::string(name_of(type)) + hint);
+}
+
+// NEP 50: a Python number takes part with its kind only.
+DType with_weak(DType type, const Operand& weak, const Operation& operation) {
+    if (weak.kind == 'b') return type;
+    if (weak.kind == 'f') return is_float(type) ? type : DType::Float64;
+    if (is_bool(type)) return DType::Int64;
+    if (is_float(type)) return type;
+    const int bits = bits_of(type);
+    const bool fits = weak.kind == 'u' ? type == DType::UInt64
+                      : is_signed(type) ? bits == 64 || (weak.integer >= -(std::int64_t{1} << (bits - 1)) && weak.integer < (std::int64_t{1} << (bits - 1)))
+                                        : weak.integer >= 0 && (bits == 64 || weak.integer < (std::int64_t{1} << bits));
+    // Comparisons with a number outside the type are answered exactly, in a wider type.
+    if (!fits && operation.typing == 'c') return is_unsigned(type) && type == DType::UInt64 ? DType::Float64 : DType::Int64;
+    if (!fits) {
+        throw Error(ErrorKind::Argument, "[" + std::string(operation.name) + "] Python integer " + std::to_string(weak.integer) +
+                                             " is out of bounds for " + std::string(name_of(type)));
+    }
+    return type;
+}
+
+DType common_type(const Operation& operation, std::span<const Operand> operands) {
+    DType type = DType::Count;
+    for (const Operand& operand : operands) {
+        if (operand.array == nullptr) continue;
+        type = type == DType::Count ? operand.array->dtype() : promote(type, operand.array->dtype());
+    }
+    if (type == DType::Count) {
+        type = DType::Bool;
+        for (const Operand& operand : operands) {
+            if (operand.kind == 'f') type = DType::Float64;
+            if (operand.kind == 'i' && !is_float(type)) type = DType::Int64;
+            if (operand.kind == 'u' && !is_float(type)) type = DType::UInt64;
+        }
+        return type;
+    }
+    for (const Operand& operand : operands) {
+        if (operand.array == nullptr) type = with_weak(type, operand, operation);
+    }
+    return type;
+}
+
+DType float_for(DType type) {
+    if (is_float(type)) return type;
+    return size_of(type) == 1 ? DType::Float16 : size_of(type) == 2 ? DType::Float32 : DType::Float64;
+}
+
+bool same_view(const Array& a, const Array& b) { return a.data() == b.data() && a.shape() == b.shape() && a.strides() == b.strides() && a.dtype() == b.dtype(); }
+
+}  // namespace
+
+std::span<const Operation> operations() { return kOperations; }
+
+const Operation& operation(std::string_view name) {
+    for (const Operation& row : kOperations) {
+        if (row.name == name) return row;
+    }
+    throw Error(ErrorKind::Argument, "[elementwise] expected the name of an operation, got '" + std::string(name) + "'");
+}
+
+OperationTypes result_types(const Operation& operation, std::span<const Operand> operands) {
+    const DType type = operation.typing == 'w' ? common_type(operation, operands.subspan(1)) : common_type(operation, operands);
+    switch (operation.typing) {
+        case 'n':
+            if (is_bool(type)) no_loop(operation, type, operation.name == "subtract" ? ": use the bitwise_xor, the ^ operator, or logical_xor" : "");
+            return {type, type};
+        case 'd': return is_float(type) ? OperationTypes{type, type} : OperationTypes{DType::Float64, DType::Float64};
+        case 'f': return {float_for(type), float_for(type)};
+        case 'c': return {type, DType::Bool};
+        case 'b':
+            if (is_float(type)) no_loop(operation, type);
+            return {type, type};
+        case 'i': {
+            if (is_float(type)) no_loop(operation, type);
+            const DType whole = is_bool(type) ? DType::Int8 : type;
+            return {whole, whole};
+        }
+        case 'l': return {DType::Bool, DType::Bool};
+        case 'p': return {float_for(type), DType::Bool};
+        default: return {type, type};
+    }
+}
+
+Array empty(const Dims& shape, DType dtype) {
+    std::int64_t bytes = size_of(dtype);
+    for (const std::int64_t extent : shape) {
+        if (extent < 0) throw Error(ErrorKind::Argument, "[empty] shape: expected no negative dimensions, got " + to_string(shape));
+        if (__builtin_mul_overflow(bytes, extent, &bytes)) throw Error(ErrorKind::Argument, "[empty] shape: the array is too large: " + to_string(shape));
+    }
+    device::StorageRef storage = device::current_device().allocate(static_cast<std::size_t>(bytes));
+    auto* data = static_cast<char*>(storage->data());
+    return {std::move(storage), data, dtype, shape, dense_strides(shape, dtype)};
+}
+
+Array elementwise(const Operation& operation, std::span<const Operand> operands, const Array* out) {
+    if (static_cast<std::size_t>(operation.operands) != operands.size()) {
+        throw Error(ErrorKind::Type, "[" + std::string(operation.name) + "] expected " + std::to_string(operation.operands) + " operands, got " +
+                                         std::to_string(operands.size()));
+    }
+    const OperationTypes types = result_types(operation, operands);
+    std::array<const Array*, 3> arrays{};
+    std::size_t count = 0;
+    for (const Operand& operand : operands) {
+        if (operand.array != nullptr) arrays[count++] = operand.array;
+    }
+    Dims shape = count == 1 ? arrays[0]->shape() : broadcast_shapes({arrays.data(), count}, operation.name.data());
+    if (out == nullptr) {
+        const Array result = empty(shape, types.result);
+        run_elementwise(operation, types, operands, result);
+        return result;
+    }
+    if (!(out->shape() == shape)) {
+        throw Error(ErrorKind::Argument, "[" + std::string(operation.name) + "] out: expected shape " + to_string(shape) + ", got " + to_string(out->shape()));
+    }
+    const bool narrows = (is_float(types.result) && !is_float(out->dtype())) || (!is_bool(types.result) && is_bool(out->dtype()));
+    if (narrows) {
+        throw Error(ErrorKind::Type, "[" + std::string(operation.name) + "] out: cannot cast " + std::string(name_of(types.result)) + " to " +
+                                         std::string(name_of(out->dtype())));
+    }
+    // Other overlaps than element on element would read what was written before.
+    bool overlaps = false;
+    for (std::size_t i = 0; i < count; ++i) {
+        overlaps = overlaps || (arrays[i]->storage().get() == out->storage().get() && out->storage() && !same_view(*arrays[i], *out));
+    }
+    if (overlaps) {
+        const Array aside = empty(shape, out->dtype());
+        run_elementwise(operation, types, operands, aside);
+        copy_into(*out, aside);
+    } else {
+        run_elementwise(operation, types, operands, *out);
+    }
+    return *out;
+}
+
+void copy_into(const Array& to, const Array& from) {
+    const Array source = from.shape() == to.shape() ? from : broadcast_to(from, to.shape());
+    if (source.storage().get() == to.storage().get() && to.storage() && !same_view(source, to)) {
+        const Array aside = empty(source.shape(), source.dtype());
+        copy_into(aside, source);
+        copy_into(to, aside);
+        return;
+    }
+    if (source.dtype() == to.dtype() && source.is_c_contiguous() && to.is_c_contiguous()) {
+        device::Storage* uses[] = {to.storage().get(), source.storage().get()};
+        current_stream().copy(to.data(), source.data(), static_cast<std::size_t>(to.size_bytes()), uses);
+        return;
+    }
+    const Operand operands[] = {source};
+    run_elementwise(operation("copy"), {source.dtype(), source.dtype()}, operands, to);
+}
+
+void fill(const Array& to, const Operand& value) {
+    // The value is computed in the type of the array, as NumPy's fill does.
+    const Operand operands[] = {value};
+    run_elementwise(operation("copy"), {to.dtype(), to.dtype()}, operands, to);
+}
+
+Array contiguous_copy(const Array& array) {
+    Array result = empty(array.shape(), array.dtype());
+    copy_into(result, array);
+    return result;
+}
+
+Array astype(const Array& array, DType dtype) {
+    Array result = empty(array.shape(), dtype);
+    copy_into(result, array);
+    return result;
+}
+
+}  // namespace treadle::array

@@ -1,0 +1,70 @@
+#include "codegen/cpu/compile_kernel.h"
+
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/error.h"
+#include "codegen/cpu/emitter.h"
+#include "codegen/cpu/packet_width.h"
+#include "codegen/cpu/target.h"
+
+namespace treadle::codegen {
+namespace {
+
+std::string text_of(const llvm::Module& module) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    module.print(stream, nullptr);
+    return text;
+}
+
+// One for each compiling thread and target: making one costs more than compiling a small kernel.
+llvm::TargetMachine& machine_for(const CpuTarget& target) {
+    static thread_local std::string key;
+    static thread_local std::unique_ptr<llvm::TargetMachine> machine;
+    if (machine == nullptr || key != target.key()) {
+        machine = make_target_machine(target);
+        key = target.key();
+    }
+    return *machine;
+}
+
+}  // namespace
+
+CpuKernel compile_cpu_kernel(const ir::Function& function, const CpuKernelOptions& options, CpuOutput output) {
+    CpuKernel result;
+    result.packet = options.packet != 0 ? options.packet : std::min(options.packet_limit, choose_packet(function, options.target));
+    llvm::TargetMachine& machine = machine_for(options.target);
+    llvm::LLVMContext context;
+    llvm::Module module(function.name, context);
+    module.setTargetTriple(machine.getTargetTriple().str());
+    module.setDataLayout(machine.createDataLayout());
+    Emitter(module, function, {options.target, result.packet, options.lanes, options.full_packets}).run();
+    if (output == CpuOutput::LlvmBefore) {
+        result.bytes = text_of(module);
+        return result;
+    }
+    static const bool verify = std::getenv("TREADLE_VERIFY") != nullptr;
+    if (verify) {
+        std::string problems;
+        llvm::raw_string_ostream stream(problems);
+        TREADLE_CHECK(!llvm::verifyModule(module, &stream), problems);
+    }
+    optimize(module, machine);
+    switch (output) {
+        case CpuOutput::LlvmAfter: result.bytes = text_of(module); break;
+        case CpuOutput::Assembly: result.bytes = emit_assembly(module, machine); break;
+        default: result.bytes = emit_object(module, machine); break;
+    }
+    return result;
+}
+
+std::string backend_version() { return llvm_version(); }
+
+}  // namespace treadle::codegen

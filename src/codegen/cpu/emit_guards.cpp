@@ -1,0 +1,221 @@
+// Gathers and scatters, and the out-of-line functions that test lanes one by one.
+#include "base/error.h"
+#include "codegen/cpu/emitter.h"
+#include "service/kernel_abi.h"
+
+namespace treadle::codegen {
+
+// Loads element base + offsets[lane] for every lane; all addresses can be read.
+Emitter::Value* Emitter::gather(Value* base, Value* offsets, DType elem, Value* safe_mask) {
+    if (safe_mask != nullptr) offsets = builder_.CreateSelect(safe_mask, offsets, llvm::Constant::getNullValue(offsets->getType()));
+    llvm::Type* type = memory_type(elem);
+    const llvm::Align align(static_cast<std::uint64_t>(size_of(elem)));
+    if (!base->getType()->isVectorTy()) base = splat(base);
+    Value* addresses = builder_.CreateAdd(base, offsets);
+    if (options_.target.isa == VectorIsa::Avx512 && size_of(elem) >= 4) {
+        Value* pointers = builder_.CreateIntToPtr(addresses, vector_of(builder_.getPtrTy()));
+        return builder_.CreateMaskedGather(vector_of(type), pointers, align, all_lanes());
+    }
+    Value* result = llvm::PoisonValue::get(vector_of(type));
+    for (int lane = 0; lane < width_; ++lane) {
+        const auto index = static_cast<std::uint64_t>(lane);
+        Value* pointer = builder_.CreateIntToPtr(builder_.CreateExtractElement(addresses, index), builder_.getPtrTy());
+        result = builder_.CreateInsertElement(result, builder_.CreateAlignedLoad(type, pointer, align), index);
+    }
+    return result;
+}
+
+Emitter::Value* Emitter::strided_gather(Value* base, Value* offset, Value* stride, DType elem) {
+    Value* steps = builder_.CreateMul(splat(stride), lane_numbers(builder_.getInt64Ty()));
+    return gather(builder_.CreateAdd(base, offset), steps, elem, nullptr);
+}
+
+// Loads through any indices. Lanes that are inactive or outside read element 0, and the latter give zero.
+Emitter::Value* Emitter::varying_load(const Access& access) {
+    const DType elem = access.op->elem;
+    Value* ok = nullptr;
+    std::vector<Value*> indices;
+    for (std::size_t axis = 0; axis < access.rank; ++axis) {
+        Value* index = widen(access.indices[axis], access.shapes[axis], builder_.getInt64Ty());
+        if (function_.bounds != ir::Bounds::Off) {
+            Value* original = index;
+            index = wrapped(access, axis, index);
+            Value* one = inside(access, axis, index);
+            ok = ok == nullptr ? one : builder_.CreateAnd(ok, one);
+            if (function_.bounds == ir::Bounds::Raise) report_fault(access, axis, original, one);
+        }
+        indices.push_back(index);
+    }
+    Value* offsets = offset_of(access, indices);
+    if (!offsets->getType()->isVectorTy()) offsets = splat(offsets);
+    Value* safe = function_.bounds == ir::Bounds::Off ? mask_ : mask_and(mask_, ok);
+    Value* loaded = gather(access.pointer, offsets, elem, safe);
+    if (ok != nullptr) loaded = builder_.CreateSelect(ok, loaded, llvm::Constant::getNullValue(loaded->getType()));
+    return from_memory(loaded, elem);
+}
+
+void Emitter::varying_store(const Access& access, Value* value) {
+    const DType elem = access.op->elem;
+    value = value->getType()->getScalarType() == memory_type(elem) ? value : to_memory(value, elem);
+    if (options_.target.isa != VectorIsa::Avx512 || size_of(elem) < 4) {
+        slow_store(access, value);
+        return;
+    }
+    Value* ok = mask_;
+    std::vector<Value*> indices;
+    for (std::size_t axis = 0; axis < access.rank; ++axis) {
+        Value* index = widen(access.indices[axis], access.shapes[axis], builder_.getInt64Ty());
+        if (function_.bounds != ir::Bounds::Off) {
+            Value* original = index;
+            index = wrapped(access, axis, index);
+            Value* one = inside(access, axis, index);
+            if (function_.bounds == ir::Bounds::Raise) report_fault(access, axis, original, one);
+            ok = mask_and(ok, one);
+        }
+        indices.push_back(index);
+    }
+    Value* offsets = offset_of(access, indices);
+    if (!offsets->getType()->isVectorTy()) offsets = splat(offsets);
+    Value* base = access.pointer->getType()->isVectorTy() ? access.pointer : splat(access.pointer);
+    Value* pointers = builder_.CreateIntToPtr(builder_.CreateAdd(base, offsets), vector_of(builder_.getPtrTy()));
+    builder_.CreateMaskedScatter(value, pointers, llvm::Align(static_cast<std::uint64_t>(size_of(elem))), ok != nullptr ? ok : all_lanes());
+}
+
+// Indices of all lanes go through memory, so that one function serves every access of a type and rank.
+std::vector<Emitter::Value*> Emitter::slow_arguments(const Access& access) {
+    llvm::Type* lanes = vector_of(builder_.getInt64Ty());
+    std::vector<Value*> arguments = {mask_bits(mask_or_all()), info_, block_number_, thread_base_, i64(access.op->line)};
+    Value* pointers = slot(lanes, "pointers");
+    builder_.CreateStore(access.pointer->getType()->isVectorTy() ? access.pointer : splat(access.pointer), pointers);
+    arguments.push_back(pointers);
+    for (std::size_t axis = 0; axis < access.rank; ++axis) {
+        const auto spill = [&](Value* value) {
+            Value* memory = slot(lanes, "lanes");
+            builder_.CreateStore(value->getType()->isVectorTy() ? value : splat(value), memory);
+            return memory;
+        };
+        arguments.push_back(spill(access.shape[axis]));
+        arguments.push_back(spill(access.strides[axis]));
+        arguments.push_back(spill(widen(access.indices[axis], access.shapes[axis], builder_.getInt64Ty())));
+    }
+    return arguments;
+}
+
+Emitter::Value* Emitter::slow_load(const Access& access) {
+    llvm::Type* type = vector_of(memory_type(access.op->elem));
+    Value* result = slot(type, "slow_result");
+    std::vector<Value*> arguments = slow_arguments(access);
+    arguments.push_back(result);
+    builder_.CreateCall(slow_function(false, access.rank, access.op->elem), arguments);
+    return builder_.CreateLoad(type, result);
+}
+
+void Emitter::slow_store(const Access& access, Value* value) {
+    Value* memory = slot(value->getType(), "slow_value");
+    std::vector<Value*> arguments = slow_arguments(access);
+    builder_.CreateStore(value, memory);
+    arguments.push_back(memory);
+    builder_.CreateCall(slow_function(true, access.rank, access.op->elem), arguments);
+}
+
+llvm::Function* Emitter::slow_function(bool is_store, std::size_t rank, DType elem) {
+    const std::string name = (is_store ? "store_" : "load_") + std::string(name_of(elem)) + "_" + std::to_string(rank);
+    llvm::Function*& function = slow_functions_[name];
+    if (function != nullptr) return function;
+    llvm::Type* number = builder_.getInt64Ty();
+    llvm::Type* pointer = builder_.getPtrTy();
+    std::vector<llvm::Type*> params = {number, pointer, number, builder_.getInt32Ty(), number, pointer};
+    params.insert(params.end(), 3 * rank + 1, pointer);
+    function = llvm::Function::Create(llvm::FunctionType::get(builder_.getVoidTy(), params, false), llvm::Function::InternalLinkage, name, module_);
+    function->addFnAttr(llvm::Attribute::NoUnwind);
+    function->addFnAttr(llvm::Attribute::NoInline);
+    function->addFnAttr("target-cpu", options_.target.cpu);
+
+    const llvm::IRBuilderBase::InsertPointGuard guard(builder_);
+    const auto make = [&](const char* label) { return llvm::BasicBlock::Create(context_, label, function); };
+    llvm::BasicBlock* entry = make("entry");
+    llvm::BasicBlock* loop = make("lane");
+    llvm::BasicBlock* access = make("access");
+    llvm::BasicBlock* next = make("next");
+    llvm::BasicBlock* done = make("done");
+    builder_.SetInsertPoint(entry);
+    llvm::Type* type = memory_type(elem);
+    Value* data = function->getArg(static_cast<unsigned>(6 + 3 * rank));
+    if (!is_store) builder_.CreateStore(llvm::Constant::getNullValue(vector_of(type)), data);
+    Value* bits = function->getArg(0);
+    builder_.CreateCondBr(builder_.CreateICmpEQ(bits, i64(0)), done, loop);
+    builder_.SetInsertPoint(loop);
+    llvm::PHINode* left = builder_.CreatePHI(number, 2);
+    left->addIncoming(bits, entry);
+    Value* lane = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, left, builder_.getTrue());
+    const auto item = [&](unsigned argument) {
+        return builder_.CreateLoad(number, builder_.CreateGEP(number, function->getArg(argument), lane));
+    };
+    Value* address = item(5);
+    for (unsigned axis = 0; axis < rank; ++axis) {
+        Value* extent = item(6 + 3 * axis);
+        Value* index = item(8 + 3 * axis);
+        if (function_.bounds != ir::Bounds::Off) {
+            Value* negative = builder_.CreateICmpSLT(index, i64(0));
+            Value* at = builder_.CreateSelect(negative, builder_.CreateAdd(index, extent), index);
+            llvm::BasicBlock* good = make("inside");
+            llvm::BasicBlock* bad = next;
+            if (function_.bounds == ir::Bounds::Raise) bad = make("outside");
+            builder_.CreateCondBr(builder_.CreateICmpULT(at, extent), good, bad);
+            if (function_.bounds == ir::Bounds::Raise) {
+                builder_.SetInsertPoint(bad);
+                auto* type_of_fault = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, number, number, number, number, number, number}, false);
+                Value* info = function->getArg(1);
+                Value* field = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), info, offsetof(LaunchInfo, fault));
+                Value* thread = builder_.CreateAdd(builder_.CreateZExt(function->getArg(3), number), lane);
+                builder_.CreateCall(type_of_fault, builder_.CreateLoad(pointer, field),
+                                    {info, function->getArg(4), i64(axis), index, extent, function->getArg(2), thread});
+                builder_.CreateBr(next);
+            }
+            builder_.SetInsertPoint(good);
+            index = at;
+        }
+        address = builder_.CreateAdd(address, builder_.CreateMul(index, item(7 + 3 * axis)));
+    }
+    builder_.CreateBr(access);
+    builder_.SetInsertPoint(access);
+    Value* element = builder_.CreateIntToPtr(address, pointer);
+    Value* place = builder_.CreateGEP(type, data, lane);
+    const llvm::Align align(static_cast<std::uint64_t>(size_of(elem)));
+    Value* from = is_store ? place : element;
+    builder_.CreateAlignedStore(builder_.CreateAlignedLoad(type, from, align), is_store ? element : place, align);
+    builder_.CreateBr(next);
+    builder_.SetInsertPoint(next);
+    Value* rest = builder_.CreateAnd(left, builder_.CreateSub(left, i64(1)));
+    left->addIncoming(rest, next);
+    builder_.CreateCondBr(builder_.CreateICmpEQ(rest, i64(0)), done, loop);
+    builder_.SetInsertPoint(done);
+    builder_.CreateRetVoid();
+    return function;
+}
+
+// Where bounds are reported, a failed inline test calls the host for the first active lane outside.
+void Emitter::report_fault(const Access& access, std::size_t axis, Value* index, Value* inside) {
+    llvm::BasicBlock* bad = block("fault");
+    llvm::BasicBlock* after = block("no_fault");
+    Value* outside = builder_.CreateNot(inside);
+    if (!outside->getType()->isVectorTy()) outside = splat(outside);
+    outside = mask_and(mask_, outside);
+    unlikely(any(outside), bad, after);
+    builder_.SetInsertPoint(bad);
+    Value* lane = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask_bits(outside), builder_.getTrue());
+    if (index->getType()->isVectorTy()) index = builder_.CreateExtractElement(index, lane);
+    Value* extent = access.shape[axis];
+    if (extent->getType()->isVectorTy()) extent = builder_.CreateExtractElement(extent, lane);
+    llvm::Type* number = builder_.getInt64Ty();
+    llvm::Type* pointer = builder_.getPtrTy();
+    auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, number, number, number, number, number, number}, false);
+    Value* field = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), info_, offsetof(LaunchInfo, fault));
+    Value* thread = builder_.CreateAdd(builder_.CreateZExt(thread_base_, number), lane);
+    builder_.CreateCall(type, builder_.CreateLoad(pointer, field),
+                        {info_, i64(access.op->line), i64(static_cast<std::int64_t>(axis)), index, extent, block_number_, thread});
+    builder_.CreateBr(after);
+    builder_.SetInsertPoint(after);
+}
+
+}  // namespace treadle::codegen

@@ -1,0 +1,180 @@
+// The frame of a kernel: parameters, the loop over blocks, the loops over the packets of a block.
+#include "base/error.h"
+#include "codegen/cpu/emitter.h"
+#include "service/kernel_abi.h"
+
+namespace treadle::codegen {
+
+Emitter::Emitter(llvm::Module& module, const ir::Function& function, const EmitOptions& options)
+    : module_(module), context_(module.getContext()), function_(function), options_(options), builder_(context_), width_(options.packet) {}
+
+void Emitter::run() {
+    llvm::Type* pointer = builder_.getPtrTy();
+    llvm::Type* number = builder_.getInt64Ty();
+    auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, pointer, number, number}, false);
+    kernel_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, kKernelSymbol, module_);
+    kernel_->addFnAttr(llvm::Attribute::NoUnwind);
+    kernel_->addFnAttr("target-cpu", options_.target.cpu);
+    if (options_.target.isa == VectorIsa::Avx512) kernel_->addFnAttr("prefer-vector-width", "512");
+    kernel_->addParamAttr(0, llvm::Attribute::NoAlias);
+    kernel_->addParamAttr(1, llvm::Attribute::NoAlias);
+    builder_.SetInsertPoint(block("entry"));
+    params_ = kernel_->getArg(0);
+    info_ = kernel_->getArg(1);
+    for (std::size_t i = 0; i < function_.params.size(); ++i) {
+        llvm::Type* param = function_.params[i].is_scalar() ? memory_type(function_.params[i].dtype) : number;
+        Value* address = builder_.CreateConstInBoundsGEP1_64(number, params_, i);
+        Value* value = builder_.CreateLoad(param, address);
+        param_values_.push_back(function_.params[i].is_scalar() ? from_memory(value, function_.params[i].dtype) : value);
+    }
+    for (unsigned d = 0; d < 3; ++d) {
+        llvm::Type* dimension = builder_.getInt32Ty();
+        block_dim_[d] = builder_.CreateLoad(dimension, builder_.CreateConstInBoundsGEP1_64(dimension, info_, d));
+        grid_dim_[d] = builder_.CreateLoad(dimension, builder_.CreateConstInBoundsGEP1_64(dimension, info_, 3 + d));
+    }
+    if (options_.lanes == ir::Lanes::Line) block_dim_[1] = block_dim_[2] = builder_.getInt32(1);
+    for (const ir::Table& table : function_.tables) {
+        std::vector<llvm::Constant*> items;
+        for (const std::uint64_t bits : table.bits) {
+            llvm::Constant* word = llvm::ConstantInt::get(builder_.getIntNTy(static_cast<unsigned>(8 * size_of(table.dtype))), bits);
+            items.push_back(is_float(table.dtype) ? llvm::ConstantExpr::getBitCast(word, scalar_type(table.dtype)) : word);
+        }
+        auto* array = llvm::ArrayType::get(scalar_type(table.dtype), items.size());
+        tables_.push_back(new llvm::GlobalVariable(module_, array, true, llvm::GlobalValue::PrivateLinkage,
+                                                   llvm::ConstantArray::get(array, items), "table"));
+    }
+    values_.assign(function_.values.size(), nullptr);
+    for (std::size_t i = 0; i < function_.variables.size(); ++i) {
+        llvm::Type* element = scalar_type(function_.variables[i].type);
+        variables_.push_back(slot(function_.variable_shapes[i].is_varying() ? vector_of(element) : element, "var"));
+    }
+    blocks();
+    builder_.CreateRetVoid();
+}
+
+void Emitter::blocks() {
+    llvm::BasicBlock* before = builder_.GetInsertBlock();
+    llvm::BasicBlock* body = block("block");
+    llvm::BasicBlock* done = block("done");
+    Value* begin = kernel_->getArg(2);
+    Value* end = kernel_->getArg(3);
+    builder_.CreateCondBr(builder_.CreateICmpSLT(begin, end), body, done);
+    builder_.SetInsertPoint(body);
+    llvm::PHINode* number = builder_.CreatePHI(builder_.getInt64Ty(), 2, "block");
+    number->addIncoming(begin, before);
+    block_number_ = number;
+    // The division that finds the block's coordinates is skipped for grids of one dimension.
+    Value* low = builder_.CreateTrunc(number, builder_.getInt32Ty());
+    Value* gx = grid_dim_[0];
+    Value* gy = grid_dim_[1];
+    Value* flat = builder_.CreateAnd(builder_.CreateICmpEQ(gy, builder_.getInt32(1)), builder_.CreateICmpEQ(grid_dim_[2], builder_.getInt32(1)));
+    llvm::BasicBlock* split = block("split");
+    llvm::BasicBlock* ready = block("ready");
+    llvm::BasicBlock* from = builder_.GetInsertBlock();
+    builder_.CreateCondBr(flat, ready, split);
+    builder_.SetInsertPoint(split);
+    Value* wide_x = builder_.CreateZExt(gx, builder_.getInt64Ty());
+    Value* wide_y = builder_.CreateZExt(gy, builder_.getInt64Ty());
+    Value* rows = builder_.CreateUDiv(number, wide_x);
+    Value* x = builder_.CreateTrunc(builder_.CreateURem(number, wide_x), builder_.getInt32Ty());
+    Value* y = builder_.CreateTrunc(builder_.CreateURem(rows, wide_y), builder_.getInt32Ty());
+    Value* z = builder_.CreateTrunc(builder_.CreateUDiv(rows, wide_y), builder_.getInt32Ty());
+    builder_.CreateBr(ready);
+    builder_.SetInsertPoint(ready);
+    Value* coordinates[3] = {x, y, z};
+    for (int d = 0; d < 3; ++d) {
+        llvm::PHINode* index = builder_.CreatePHI(builder_.getInt32Ty(), 2);
+        index->addIncoming(d == 0 ? low : builder_.getInt32(0), from);
+        index->addIncoming(coordinates[d], split);
+        block_idx_[d] = index;
+    }
+    packets(number);
+    Value* next = builder_.CreateAdd(number, i64(1));
+    number->addIncoming(next, builder_.GetInsertBlock());
+    builder_.CreateCondBr(builder_.CreateICmpSLT(next, end), body, done);
+    builder_.SetInsertPoint(done);
+}
+
+// Line: x alone. Rows: packets along x, loops over y and z outside. Flat: packets along the linear thread index.
+void Emitter::packets(Value*) {
+    const bool rows = options_.lanes == ir::Lanes::Rows;
+    llvm::Type* number = builder_.getInt32Ty();
+    Value* limit = block_dim_[0];
+    Value* row_count = builder_.CreateMul(block_dim_[1], block_dim_[2]);
+    if (options_.lanes == ir::Lanes::Flat) limit = builder_.CreateMul(limit, row_count);
+
+    llvm::BasicBlock* before = builder_.GetInsertBlock();
+    llvm::BasicBlock* row_body = rows ? block("row") : nullptr;
+    llvm::PHINode* row = nullptr;
+    Value* y = builder_.getInt32(0);
+    Value* z = builder_.getInt32(0);
+    if (rows) {
+        builder_.CreateBr(row_body);
+        builder_.SetInsertPoint(row_body);
+        row = builder_.CreatePHI(number, 2, "row");
+        row->addIncoming(builder_.getInt32(0), before);
+        z = builder_.CreateUDiv(row, block_dim_[1]);
+        y = builder_.CreateSub(row, builder_.CreateMul(z, block_dim_[1]));
+        before = row_body;
+    }
+    llvm::BasicBlock* body = block("packet");
+    builder_.CreateBr(body);
+    builder_.SetInsertPoint(body);
+    llvm::PHINode* thread = builder_.CreatePHI(number, 2, "thread");
+    thread->addIncoming(builder_.getInt32(0), before);
+    thread_base_ = thread;
+    if (rows) thread_base_ = builder_.CreateAdd(builder_.CreateMul(row, block_dim_[0]), thread);
+    packet(thread, y, z, limit);
+    Value* next = builder_.CreateAdd(thread, builder_.getInt32(static_cast<std::uint32_t>(width_)), "", true, true);
+    thread->addIncoming(next, builder_.GetInsertBlock());
+    llvm::BasicBlock* after = block("packets_done");
+    builder_.CreateCondBr(builder_.CreateICmpSLT(next, limit), body, after);
+    builder_.SetInsertPoint(after);
+    if (!rows) return;
+    Value* next_row = builder_.CreateAdd(row, builder_.getInt32(1));
+    row->addIncoming(next_row, after);
+    llvm::BasicBlock* rows_done = block("rows_done");
+    builder_.CreateCondBr(builder_.CreateICmpSLT(next_row, row_count), row_body, rows_done);
+    builder_.SetInsertPoint(rows_done);
+}
+
+void Emitter::packet(Value* thread, Value* y, Value* z, Value* limit) {
+    mask_ = nullptr;
+    if (!options_.full_packets) {
+        Value* left = splat(builder_.CreateSub(limit, thread));
+        mask_ = builder_.CreateICmpSGT(left, lane_numbers(builder_.getInt32Ty()));
+    }
+    thread_idx_[0] = thread;
+    thread_idx_[1] = y;
+    thread_idx_[2] = z;
+    if (options_.lanes == ir::Lanes::Flat) flat_indices(thread);
+    exits_ = {};
+    alive_ = jumps_of(function_.body).returns ? mask_slot(mask_, "alive") : nullptr;
+    packet_end_ = block("packet_end");
+    region(function_.body);
+    branch_to(packet_end_);
+    builder_.SetInsertPoint(packet_end_);
+}
+
+void Emitter::flat_indices(Value* thread) {
+    Value* linear = builder_.CreateAdd(splat(thread), lane_numbers(builder_.getInt32Ty()));
+    Value* extent_x = splat(block_dim_[0]);
+    Value* extent_y = splat(block_dim_[1]);
+    // A block has at most 1024 threads, so a float quotient with one correction step is exact and far cheaper than a division.
+    const auto divide = [&](Value* a, Value* b) {
+        llvm::Type* real = vector_of(builder_.getFloatTy());
+        Value* quotient = builder_.CreateFDiv(builder_.CreateSIToFP(a, real), builder_.CreateSIToFP(b, real));
+        Value* whole = builder_.CreateFPToSI(quotient, a->getType());
+        Value* rest = builder_.CreateSub(a, builder_.CreateMul(whole, b));
+        Value* low = builder_.CreateICmpSLT(rest, llvm::Constant::getNullValue(a->getType()));
+        whole = builder_.CreateAdd(whole, builder_.CreateSExt(low, a->getType()));
+        Value* high = builder_.CreateICmpSGE(builder_.CreateSub(a, builder_.CreateMul(whole, b)), b);
+        return builder_.CreateSub(whole, builder_.CreateSExt(high, a->getType()));
+    };
+    Value* row = divide(linear, extent_x);
+    thread_idx_[0] = builder_.CreateSub(linear, builder_.CreateMul(row, extent_x));
+    thread_idx_[2] = divide(row, extent_y);
+    thread_idx_[1] = builder_.CreateSub(row, builder_.CreateMul(thread_idx_[2], extent_y));
+}
+
+}  // namespace treadle::codegen

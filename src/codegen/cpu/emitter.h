@@ -1,0 +1,170 @@
+// Kernel IR -> LLVM IR for the CPU: a packet of W threads is a vector <W x T>, control flow that diverges is a mask.
+//
+// Values follow their shape: uniform ones are scalars, linear ones a scalar base (the stride is in the shape), varying ones
+// vectors. A mask is a <W x i1>, or null while all lanes are known to be active. Between regions masks live in stack slots,
+// one for each construct that lanes can leave early; on targets without mask registers such a slot holds full-width lanes.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/cpu_target.h"
+#include "ir/ir.h"
+
+namespace treadle::codegen {
+
+struct EmitOptions {
+    CpuTarget target;
+    int packet = 8;
+    ir::Lanes lanes = ir::Lanes::Line;
+    bool full_packets = false;
+};
+
+class Emitter {
+public:
+    Emitter(llvm::Module& module, const ir::Function& function, const EmitOptions& options);
+    void run();
+
+private:
+    using Value = llvm::Value;
+
+    // What lanes can leave early: a stack slot with the lanes that are still in.
+    struct Exits {
+        llvm::AllocaInst* in_loop = nullptr;       // innermost loop: not left by break
+        llvm::AllocaInst* in_iteration = nullptr;  // innermost loop: not left by continue
+        llvm::AllocaInst* in_scope = nullptr;
+        llvm::BasicBlock* loop_exit = nullptr;
+        llvm::BasicBlock* loop_step = nullptr;
+        llvm::BasicBlock* scope_exit = nullptr;
+    };
+    struct Jumps {
+        bool breaks = false, continues = false, leaves = false, returns = false;
+        bool any() const { return breaks || continues || leaves || returns; }
+    };
+    // How an element access is addressed; see emit_memory.cpp.
+    struct Access {
+        const ir::Op* op;
+        std::size_t rank;
+        Value* pointer;                // scalar, or vector of i64 addresses
+        std::vector<Value*> shape;     // scalars or vectors
+        std::vector<Value*> strides;
+        std::vector<Value*> indices;   // as their shapes say
+        std::vector<ir::Shape> shapes;
+    };
+
+    // emit_kernel.cpp: the loops over blocks and packets
+    void blocks();
+    void packets(Value* block);
+    void packet(Value* thread, Value* y, Value* z, Value* limit);
+    void flat_indices(Value* thread);
+    // emit_control.cpp
+    void region(const ir::Region& region);
+    void emit_if(const ir::Op& op);
+    void emit_uniform_if(const ir::Op& op);
+    void emit_loop(const ir::Op& op);
+    void emit_scope(const ir::Op& op);
+    void emit_jump(const ir::Op& op);
+    void after_jumps(const Jumps& jumps, const ir::Region& rest_of, std::size_t next, llvm::BasicBlock* end);
+    Value* remaining(Value* mask, const Jumps& jumps);
+    static Jumps jumps_of(const ir::Op& op);
+    static Jumps jumps_of(const ir::Region& region);
+    static bool is_cheap(const ir::Region& region);
+    // emit_arithmetic.cpp
+    void emit_op(const ir::Op& op);
+    Value* arithmetic(const ir::Op& op, const std::vector<Value*>& operands, DType type);
+    Value* integer_division(ir::Opcode code, Value* a, Value* b, DType type);
+    Value* float_op(const ir::Op& op, const std::vector<Value*>& operands);
+    Value* compare(ir::Opcode code, Value* a, Value* b, DType type);
+    Value* cast(const ir::Op& op, Value* value, DType from, DType to);
+    Value* mul_high(Value* a, Value* b, DType type);
+    Value* constant(const ir::Op& op);
+    Value* linear_result(const ir::Op& op);
+    // emit_memory.cpp, emit_guards.cpp
+    void emit_load(const ir::Op& op);
+    void emit_store(const ir::Op& op);
+    void emit_element_ptr(const ir::Op& op);
+    void emit_table_load(const ir::Op& op);
+    Access access_of(const ir::Op& op);
+    Value* inside(const Access& access, std::size_t axis, Value* index);
+    Value* wrapped(const Access& access, std::size_t axis, Value* index);
+    Value* linear_inside(const Access& access);
+    Value* offset_of(const Access& access, const std::vector<Value*>& indices);
+    Value* uniform_load(const Access& access);
+    Value* linear_load(const Access& access);
+    Value* varying_load(const Access& access);
+    void uniform_store(const Access& access, Value* value);
+    void linear_store(const Access& access, Value* value);
+    void varying_store(const Access& access, Value* value);
+    bool is_contiguous(const Access& access) const;
+    std::pair<Value*, Value*> linear_offset(const Access& access);
+    Value* gather(Value* base, Value* offsets, DType elem, Value* safe_mask);
+    Value* strided_gather(Value* base, Value* offset, Value* stride, DType elem);
+    // The out-of-line path: any lanes, any indices, tested one by one.
+    Value* slow_load(const Access& access);
+    void slow_store(const Access& access, Value* value);
+    llvm::Function* slow_function(bool is_store, std::size_t rank, DType elem);
+    std::vector<Value*> slow_arguments(const Access& access);
+    void report_fault(const Access& access, std::size_t axis, Value* index, Value* inside);
+
+    // emit_values.cpp
+    Value* get(ir::ValueId id) const { return values_[id]; }
+    ir::Shape shape(ir::ValueId id) const { return function_.value_shapes[id]; }
+    DType dtype(ir::ValueId id) const { return function_.values[id].dtype; }
+    Value* vector(ir::ValueId id);  // the value with one element a lane
+    Value* widen(Value* value, ir::Shape shape, llvm::Type* element);
+    Value* splat(Value* scalar);
+    Value* lane_numbers(llvm::Type* element, std::int64_t stride = 1);
+    llvm::Type* scalar_type(DType type);
+    llvm::Type* memory_type(DType type);
+    llvm::Type* scalar_type(ir::Type type);
+    llvm::VectorType* vector_of(llvm::Type* element);
+    llvm::AllocaInst* slot(llvm::Type* type, const char* name);
+    llvm::AllocaInst* mask_slot(Value* mask, const char* name);
+    llvm::Type* mask_slot_type();
+    Value* all_lanes();
+    Value* mask_or_all() { return mask_ != nullptr ? mask_ : all_lanes(); }
+    Value* load_mask(llvm::AllocaInst* slot);
+    void store_mask(Value* mask, llvm::AllocaInst* slot);
+    Value* mask_and(Value* a, Value* b);
+    Value* any(Value* mask);
+    Value* all(Value* mask);
+    Value* mask_bits(Value* mask);  // i64
+    Value* i64(std::int64_t value);
+    Value* from_memory(Value* value, DType type);
+    Value* to_memory(Value* value, DType type);
+    llvm::BasicBlock* block(const char* name);
+    void branch_to(llvm::BasicBlock* target);  // unless the current block has ended
+    bool ended() const;
+    void unlikely(Value* condition, llvm::BasicBlock* rare, llvm::BasicBlock* usual);
+
+    llvm::Module& module_;
+    llvm::LLVMContext& context_;
+    const ir::Function& function_;
+    EmitOptions options_;
+    llvm::IRBuilder<> builder_;
+    int width_;
+    llvm::Function* kernel_ = nullptr;
+    Value* params_ = nullptr;
+    Value* info_ = nullptr;
+    Value* block_number_ = nullptr;
+    Value* thread_base_ = nullptr;  // linear index of lane 0 in its block
+    std::vector<Value*> param_values_;
+    Value* block_dim_[3] = {};
+    Value* grid_dim_[3] = {};
+    Value* block_idx_[3] = {};
+    Value* thread_idx_[3] = {};
+    std::vector<Value*> values_;
+    std::vector<llvm::AllocaInst*> variables_;
+    std::vector<llvm::Constant*> tables_;
+    Value* mask_ = nullptr;
+    Exits exits_;
+    llvm::AllocaInst* alive_ = nullptr;  // lanes that have not returned
+    llvm::BasicBlock* packet_end_ = nullptr;
+    std::map<std::string, llvm::Function*> slow_functions_;
+};
+
+}  // namespace treadle::codegen

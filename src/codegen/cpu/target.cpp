@@ -1,0 +1,108 @@
+#include "codegen/cpu/target.h"
+
+#include <llvm/Analysis/AliasAnalysis.h>
+#include <llvm/Analysis/CGSCCPassManager.h>
+#include <llvm/Config/llvm-config.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/PassManager.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/SmallVectorMemoryBuffer.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Target/TargetOptions.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/ADCE.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/GVN.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/LoopRotation.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimpleLoopUnswitch.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+
+#include <mutex>
+
+#include "base/error.h"
+
+namespace treadle::codegen {
+
+std::unique_ptr<llvm::TargetMachine> make_target_machine(const CpuTarget& target) {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        LLVMInitializeX86TargetInfo();
+        LLVMInitializeX86Target();
+        LLVMInitializeX86TargetMC();
+        LLVMInitializeX86AsmPrinter();
+    });
+    const std::string triple = "x86_64-unknown-linux-gnu";
+    std::string message;
+    const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, message);
+    TREADLE_CHECK(found != nullptr, message);
+    llvm::TargetOptions options;
+    options.AllowFPOpFusion = llvm::FPOpFusion::Standard;  // fuse where an operation says so, nowhere else
+    std::string features = target.features;
+    if (target.isa == VectorIsa::Avx512) features += features.empty() ? "-prefer-256-bit" : ",-prefer-256-bit";
+    return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(triple, target.cpu, features, options, llvm::Reloc::PIC_,
+                                                                           llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+}
+
+void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+    llvm::LoopAnalysisManager loops;
+    llvm::FunctionAnalysisManager functions;
+    llvm::CGSCCAnalysisManager components;
+    llvm::ModuleAnalysisManager modules;
+    llvm::PassBuilder builder(&machine);
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(components);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, components, modules);
+
+    llvm::FunctionPassManager passes;
+    passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+    passes.addPass(llvm::EarlyCSEPass(true));
+    passes.addPass(llvm::InstCombinePass());
+    passes.addPass(llvm::SimplifyCFGPass());
+    llvm::LoopPassManager loop_passes;
+    loop_passes.addPass(llvm::LoopRotatePass(false));
+    loop_passes.addPass(llvm::LICMPass(llvm::LICMOptions()));
+    loop_passes.addPass(llvm::SimpleLoopUnswitchPass(true));
+    passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loop_passes), true));
+    passes.addPass(llvm::SimplifyCFGPass());
+    passes.addPass(llvm::EarlyCSEPass(true));
+    passes.addPass(llvm::InstCombinePass());
+    passes.addPass(llvm::ADCEPass());
+    llvm::ModulePassManager pipeline;
+    pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
+    pipeline.run(module, modules);
+}
+
+namespace {
+
+std::string emit(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType kind) {
+    llvm::SmallVector<char, 0> buffer;
+    llvm::raw_svector_ostream stream(buffer);
+    llvm::legacy::PassManager passes;
+    const bool failed = machine.addPassesToEmitFile(passes, stream, nullptr, kind, /*DisableVerify=*/true);
+    TREADLE_CHECK(!failed, "the target cannot emit this file kind");
+    passes.run(module);
+    return {buffer.begin(), buffer.end()};
+}
+
+}  // namespace
+
+std::string emit_object(llvm::Module& module, llvm::TargetMachine& machine) {
+    return emit(module, machine, llvm::CodeGenFileType::ObjectFile);
+}
+
+std::string emit_assembly(llvm::Module& module, llvm::TargetMachine& machine) {
+    return emit(module, machine, llvm::CodeGenFileType::AssemblyFile);
+}
+
+std::string llvm_version() { return LLVM_VERSION_STRING; }
+
+}  // namespace treadle::codegen

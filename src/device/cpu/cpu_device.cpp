@@ -1,0 +1,105 @@
+#include "device/cpu/cpu_device.h"
+
+#include <sched.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/cpu_target.h"
+#include "base/error.h"
+#include "device/cpu/cpu_stream.h"
+#include "device/cpu/memory_pool.h"
+
+namespace treadle::device {
+namespace {
+
+int usable_cores() {
+    if (const char* asked = std::getenv("TREADLE_NUM_THREADS"); asked != nullptr && *asked != '\0') {
+        char* end = nullptr;
+        const long count = std::strtol(asked, &end, 10);
+        if (*end != '\0' || count < 1 || count > 1024) {
+            throw Error(ErrorKind::Argument, "[TREADLE_NUM_THREADS] expected a number from 1 to 1024, got '" + std::string(asked) + "'");
+        }
+        return static_cast<int>(count);
+    }
+    cpu_set_t cores;
+    if (sched_getaffinity(0, sizeof cores, &cores) == 0) return std::max(1, CPU_COUNT(&cores));
+    return 1;
+}
+
+}  // namespace
+
+class CpuDevice final : public Device {
+public:
+    CpuDevice() : scheduler_(usable_cores()), process_(getpid()) {
+        default_stream_ = std::make_shared<CpuStream>(scheduler_, true, 1);
+        scheduler_.default_stream = default_stream_.get();
+        scheduler_.streams.push_back(default_stream_);
+        struct sysinfo system {};
+        sysinfo(&system);
+        attributes_.name = host_cpu_name();
+        attributes_.multiprocessors = scheduler_.pool.size();
+        attributes_.total_bytes = system.totalram * system.mem_unit;
+    }
+
+    const Attributes& attributes() const override { return attributes_; }
+    StorageRef allocate(std::size_t size_bytes) override { return memory_.allocate(size_bytes); }
+    MemoryUse memory_use() const override { return memory_.use(); }
+    void release_cached_memory() override { memory_.release_cached(); }
+
+    std::shared_ptr<Kernel> load_kernel(const Artifact& artifact, std::shared_ptr<const KernelDebug> debug) override {
+        auto kernel = std::make_shared<CpuKernel>(load_object(artifact.object));
+        kernel->packet = artifact.packet;
+        kernel->code_bytes = artifact.object.size();
+        kernel->debug = std::move(debug);
+        return kernel;
+    }
+
+    std::shared_ptr<Stream> default_stream() override {
+        // The threads of the device did not come along through fork.
+        if (getpid() != process_) {
+            throw_device_error("CUDA_ERROR_NOT_INITIALIZED",
+                               "the device was used before this process was forked and cannot be used in the child; start processes with the "
+                               "'spawn' method, or first use Treadle after the fork");
+        }
+        return default_stream_;
+    }
+
+    std::shared_ptr<Stream> create_stream(bool blocking) override {
+        default_stream();
+        const std::lock_guard lock(scheduler_.mutex);
+        auto stream = std::make_shared<CpuStream>(scheduler_, blocking, next_handle_++);
+        std::erase_if(scheduler_.streams, [](const auto& weak) { return weak.expired(); });
+        scheduler_.streams.push_back(stream);
+        return stream;
+    }
+
+    std::shared_ptr<Event> create_event() override { return std::make_shared<CpuEvent>(scheduler_); }
+
+    void synchronize() override {
+        default_stream();
+        std::vector<std::shared_ptr<CpuStream>> streams;
+        {
+            const std::lock_guard lock(scheduler_.mutex);
+            for (const auto& weak : scheduler_.streams) {
+                if (auto stream = weak.lock()) streams.push_back(std::move(stream));
+            }
+        }
+        for (const auto& stream : streams) stream->drain();
+        for (const auto& stream : streams) stream->throw_fault();
+    }
+
+private:
+    MemoryPool memory_;
+    Scheduler scheduler_;
+    pid_t process_;
+    std::shared_ptr<CpuStream> default_stream_;
+    std::uint64_t next_handle_ = 0x10;
+    Attributes attributes_;
+};
+
+std::unique_ptr<Device> make_cpu_device() { return std::make_unique<CpuDevice>(); }
+
+}  // namespace treadle::device

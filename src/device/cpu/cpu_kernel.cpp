@@ -1,0 +1,49 @@
+#include "device/cpu/cpu_kernel.h"
+
+#include "base/error.h"
+
+namespace treadle::device {
+namespace {
+
+constexpr int kLineBits = 20;  // ir::kLineBits; checked by a test
+
+std::string coordinates(const std::int32_t* values) {
+    return "(" + std::to_string(values[0]) + ", " + std::to_string(values[1]) + ", " + std::to_string(values[2]) + ")";
+}
+
+std::string place(const KernelDebug& debug, std::int64_t line) {
+    const auto function = static_cast<std::size_t>(line >> kLineBits);
+    const std::int64_t in_function = (line & ((1 << kLineBits) - 1)) - 1;
+    if (function >= debug.sources.size() || in_function < 0) return "";
+    const SourceText& source = debug.sources[function];
+    return "\n  File \"" + source.file + "\", line " + std::to_string(source.first_line + in_function);
+}
+
+}  // namespace
+
+void FaultSlot::report(const LaunchInfo* info, std::int64_t line, std::int64_t axis, std::int64_t index, std::int64_t extent,
+                       std::int64_t block, std::int64_t thread) {
+    auto* slot = static_cast<FaultSlot*>(info->fault_state);
+    const std::lock_guard lock(slot->mutex_);
+    if (slot->first_) return;
+    FaultRecord record{line, axis, index, extent, {}, {}};
+    record.block[0] = static_cast<std::int32_t>(block % info->grid[0]);
+    record.block[1] = static_cast<std::int32_t>(block / info->grid[0] % info->grid[1]);
+    record.block[2] = static_cast<std::int32_t>(block / info->grid[0] / info->grid[1]);
+    record.thread[0] = static_cast<std::int32_t>(thread % info->block[0]);
+    record.thread[1] = static_cast<std::int32_t>(thread / info->block[0] % info->block[1]);
+    record.thread[2] = static_cast<std::int32_t>(thread / info->block[0] / info->block[1]);
+    slot->first_ = record;
+}
+
+std::exception_ptr FaultSlot::error(const KernelDebug* debug) const {
+    if (!first_) return nullptr;
+    const FaultRecord& fault = *first_;
+    std::string text = "kernel " + (debug != nullptr ? "'" + debug->name + "'" : std::string("")) + ": index " + std::to_string(fault.index) +
+                       " is out of bounds for axis " + std::to_string(fault.axis) + " with size " + std::to_string(fault.extent) + " (block " +
+                       coordinates(fault.block) + ", thread " + coordinates(fault.thread) + ")";
+    if (debug != nullptr) text += place(*debug, fault.line);
+    return std::make_exception_ptr(Error(ErrorKind::Index, text));
+}
+
+}  // namespace treadle::device

@@ -1,0 +1,39 @@
+// A loaded kernel of the CPU device, and the record of faults during one launch.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+
+#include "device/cpu/object_loader.h"
+#include "device/device.h"
+#include "service/kernel_abi.h"
+
+namespace treadle::device {
+
+class CpuKernel final : public Kernel {
+public:
+    explicit CpuKernel(CodeBlock code) : code_(std::move(code)) { function = reinterpret_cast<KernelFunction>(code_.symbol(kKernelSymbol)); }
+
+    KernelFunction function;
+    // Running estimate of the time of one thread, by which launches are judged small; 0: unknown.
+    mutable std::atomic<float> thread_ns{0};
+
+private:
+    CodeBlock code_;
+};
+
+// Holds the first fault of a launch. LaunchInfo::fault_state points to one.
+class FaultSlot {
+public:
+    static void report(const LaunchInfo* info, std::int64_t line, std::int64_t axis, std::int64_t index, std::int64_t extent, std::int64_t block,
+                       std::int64_t thread);
+    // The error as the user sees it: kernel, file and line, block, thread, index and extent. Null when nothing happened.
+    std::exception_ptr error(const KernelDebug* debug) const;
+
+private:
+    std::mutex mutex_;
+    std::optional<FaultRecord> first_;
+};
+
+}  // namespace treadle::device

@@ -1,0 +1,129 @@
+#include "device/cpu/memory_pool.h"
+
+#include <sys/mman.h>
+#include <sys/sysinfo.h>
+
+#include <bit>
+#include <cstdlib>
+
+#include "base/error.h"
+
+namespace treadle::device {
+namespace {
+
+constexpr std::size_t kSlackBytes = 64;
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+void* take_memory(std::size_t size_bytes) {
+    const bool large = size_bytes >= kHugePage;
+    const std::size_t align = large ? kHugePage : 64;
+    const std::size_t rounded = (size_bytes + kSlackBytes + align - 1) / align * align;
+    void* memory = std::aligned_alloc(align, rounded);
+    if (large && memory != nullptr) madvise(memory, rounded, MADV_HUGEPAGE);
+    return memory;
+}
+
+}  // namespace
+
+class MemoryPool::Block final : public Storage {
+public:
+    Block(MemoryPool& pool, void* data, std::size_t size_bytes, int size_class)
+        : Storage(data, size_bytes), pool_(pool), size_class_(size_class) {}
+    ~Block() override { std::free(data_); }
+
+    int size_class() const { return size_class_; }
+    void use_again(std::size_t size_bytes) {
+        size_bytes_ = size_bytes;
+        revive();
+    }
+
+private:
+    void dispose() noexcept override { pool_.give_back(this); }
+
+    MemoryPool& pool_;
+    int size_class_;
+};
+
+MemoryPool::MemoryPool() {
+    struct sysinfo system {};
+    sysinfo(&system);
+    cache_limit_bytes_ = system.totalram * system.mem_unit / 4;
+}
+
+// Four classes for each power of two, so that at most a fifth of a block is unused.
+int MemoryPool::class_of(std::size_t size_bytes) {
+    const std::size_t size = size_bytes < 64 ? 64 : size_bytes;
+    const int log = std::bit_width(size - 1) - 1;
+    const std::size_t base = std::size_t{1} << log;
+    const std::size_t quarter = base / 4;
+    return 4 * log + static_cast<int>((size - base + quarter - 1) / quarter) - 1;
+}
+
+std::size_t MemoryPool::class_bytes(int index) {
+    const std::size_t base = std::size_t{1} << (index / 4);
+    return base + base / 4 * static_cast<std::size_t>(index % 4 + 1);
+}
+
+StorageRef MemoryPool::allocate(std::size_t size_bytes) {
+    if (size_bytes > (std::size_t{1} << 46)) throw Error(ErrorKind::Memory, "CUDA_ERROR_OUT_OF_MEMORY: cannot allocate " + std::to_string(size_bytes) + " bytes");
+    const int size_class = class_of(size_bytes);
+    const std::size_t capacity = class_bytes(size_class);
+    {
+        const std::lock_guard lock(mutex_);
+        auto& blocks = free_[static_cast<std::size_t>(size_class)];
+        use_.used_bytes += capacity;
+        if (!blocks.empty()) {
+            Block* block = blocks.back();
+            blocks.pop_back();
+            use_.cached_bytes -= capacity;
+            block->use_again(size_bytes);
+            return StorageRef(block);
+        }
+    }
+    void* memory = take_memory(capacity);
+    if (memory == nullptr) {
+        release_cached();
+        memory = take_memory(capacity);
+    }
+    if (memory == nullptr) {
+        const std::lock_guard lock(mutex_);
+        use_.used_bytes -= capacity;
+        throw Error(ErrorKind::Memory, "CUDA_ERROR_OUT_OF_MEMORY: cannot allocate " + std::to_string(size_bytes) + " bytes; " +
+                                           std::to_string(use_.used_bytes) + " bytes are in use by arrays");
+    }
+    return StorageRef(new Block(*this, memory, size_bytes, size_class));
+}
+
+void MemoryPool::give_back(Block* block) noexcept {
+    const std::size_t capacity = class_bytes(block->size_class());
+    {
+        const std::lock_guard lock(mutex_);
+        use_.used_bytes -= capacity;
+        if (use_.cached_bytes + capacity <= cache_limit_bytes_) {
+            use_.cached_bytes += capacity;
+            free_[static_cast<std::size_t>(block->size_class())].push_back(block);
+            return;
+        }
+    }
+    delete block;
+}
+
+MemoryUse MemoryPool::use() const {
+    const std::lock_guard lock(mutex_);
+    return use_;
+}
+
+void MemoryPool::release_cached() {
+    std::vector<Block*> blocks;
+    {
+        const std::lock_guard lock(mutex_);
+        for (auto& of_class : free_) {
+            blocks.insert(blocks.end(), of_class.begin(), of_class.end());
+            of_class.clear();
+        }
+        use_.cached_bytes = 0;
+    }
+    for (Block* block : blocks) delete block;
+}
+
+}  // namespace treadle::device

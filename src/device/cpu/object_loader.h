@@ -1,0 +1,36 @@
+// Maps a relocatable x86-64 ELF object with one kernel into memory and links it, so that cached kernels need no LLVM.
+//
+//     CodeBlock code = load_object(bytes);
+//     auto* kernel = reinterpret_cast<KernelFunction>(code.symbol("treadle_kernel"));
+//
+// Throws Error(Device) when the object is malformed or needs a symbol that kernels may not use. The code is mapped readable and
+// executable, never writable at the same time.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace treadle::device {
+
+class CodeBlock {
+public:
+    CodeBlock() = default;
+    CodeBlock(CodeBlock&& other) noexcept;
+    CodeBlock& operator=(CodeBlock&& other) noexcept;
+    ~CodeBlock();
+
+    void* symbol(const std::string& name) const;
+    std::size_t size_bytes() const { return size_bytes_; }
+
+private:
+    friend CodeBlock load_object(std::string_view bytes);
+    void* memory_ = nullptr;
+    std::size_t size_bytes_ = 0;
+    std::map<std::string, void*> symbols_;
+};
+
+CodeBlock load_object(std::string_view bytes);
+
+}  // namespace treadle::device

@@ -1,0 +1,149 @@
+// The back-end interface: what a device can do, as few verbs as the runtime needs. A back end is one folder beside this file and
+// one row in registry.cpp.
+//
+// Work on a stream runs in order and asynchronously. Faults of kernels are kept on their stream and thrown by synchronize.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "service/compiler_service.h"
+
+namespace treadle::device {
+
+// Device memory with a count of its users: arrays on the host side and work that has not run yet. The last one frees it.
+class Storage {
+public:
+    Storage(void* data, std::size_t size_bytes) : data_(data), size_bytes_(size_bytes) {}
+    virtual ~Storage() = default;
+    Storage(const Storage&) = delete;
+    Storage& operator=(const Storage&) = delete;
+
+    void* data() const noexcept { return data_; }
+    std::size_t size_bytes() const noexcept { return size_bytes_; }
+    void retain() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
+    void release() noexcept {
+        if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) dispose();
+    }
+
+protected:
+    virtual void dispose() noexcept { delete this; }
+    void revive() noexcept { users_.store(1, std::memory_order_relaxed); }
+
+    void* data_;
+    std::size_t size_bytes_;
+
+private:
+    std::atomic<std::int64_t> users_{1};
+};
+
+class StorageRef {
+public:
+    StorageRef() = default;
+    explicit StorageRef(Storage* adopted) : storage_(adopted) {}  // takes over one use
+    StorageRef(const StorageRef& other) : storage_(other.storage_) {
+        if (storage_ != nullptr) storage_->retain();
+    }
+    StorageRef(StorageRef&& other) noexcept : storage_(other.storage_) { other.storage_ = nullptr; }
+    StorageRef& operator=(StorageRef other) noexcept {
+        std::swap(storage_, other.storage_);
+        return *this;
+    }
+    ~StorageRef() {
+        if (storage_ != nullptr) storage_->release();
+    }
+    Storage* get() const noexcept { return storage_; }
+    Storage* operator->() const noexcept { return storage_; }
+    explicit operator bool() const noexcept { return storage_ != nullptr; }
+
+private:
+    Storage* storage_ = nullptr;
+};
+
+// What error messages say about a kernel.
+struct KernelDebug {
+    std::string name;
+    std::vector<SourceText> sources;
+};
+
+class Kernel {
+public:
+    virtual ~Kernel() = default;
+    int packet = 0;
+    std::size_t code_bytes = 0;
+    std::shared_ptr<const KernelDebug> debug;
+};
+
+struct Launch {
+    std::shared_ptr<Kernel> kernel;
+    std::int32_t grid[3] = {1, 1, 1};
+    std::int32_t block[3] = {1, 1, 1};
+    std::span<const std::uint64_t> params;
+    std::span<Storage* const> uses;  // kept alive until the launch has run
+};
+
+class Event {
+public:
+    virtual ~Event() = default;
+    virtual bool query() const = 0;        // true when recorded work is done, or nothing was recorded
+    virtual void synchronize() = 0;
+    virtual double elapsed_ms(const Event& since) const = 0;  // both recorded and done
+};
+
+class Stream {
+public:
+    virtual ~Stream() = default;
+    virtual void launch(const Launch& launch) = 0;
+    // Copies between any memories the device can reach. blocking: returns when it is done.
+    virtual void copy(void* to, const void* from, std::size_t size_bytes, std::span<Storage* const> uses) = 0;
+    virtual void host(std::function<void()> work, std::span<Storage* const> uses) = 0;
+    virtual void record(const std::shared_ptr<Event>& event) = 0;
+    virtual void wait(const std::shared_ptr<Event>& event) = 0;
+    virtual void synchronize() = 0;
+    virtual bool query() const = 0;
+    virtual std::uint64_t handle() const = 0;
+};
+
+struct Attributes {
+    std::string name;
+    int multiprocessors = 1;
+    int warp_size = 32;
+    int max_threads_per_block = 1024;
+    std::int32_t max_block[3] = {1024, 1024, 64};
+    std::int32_t max_grid[3] = {2147483647, 65535, 65535};
+    int shared_bytes_per_block = 48 * 1024;
+    int compute_major = 9;
+    int compute_minor = 0;
+    std::size_t total_bytes = 0;
+};
+
+struct MemoryUse {
+    std::size_t used_bytes = 0;
+    std::size_t cached_bytes = 0;
+};
+
+class Device {
+public:
+    virtual ~Device() = default;
+    virtual const Attributes& attributes() const = 0;
+    virtual StorageRef allocate(std::size_t size_bytes) = 0;  // at least one readable element behind any pointer into it
+    virtual MemoryUse memory_use() const = 0;
+    virtual void release_cached_memory() = 0;
+    virtual std::shared_ptr<Kernel> load_kernel(const Artifact& artifact, std::shared_ptr<const KernelDebug> debug) = 0;
+    virtual std::shared_ptr<Stream> default_stream() = 0;
+    virtual std::shared_ptr<Stream> create_stream(bool blocking) = 0;
+    virtual std::shared_ptr<Event> create_event() = 0;
+    virtual void synchronize() = 0;
+};
+
+// The devices of this process, made at first use. Index 0 is the default.
+Device& current_device();
+int device_count();
+
+}  // namespace treadle::device

@@ -1,0 +1,25 @@
+#include <cstdlib>
+#include <string>
+
+#include "base/error.h"
+#include "device/cpu/cpu_device.h"
+#include "device/device.h"
+
+namespace treadle::device {
+
+Device& current_device() {
+    // Never destroyed: work may be in flight while the process exits, and threads may still look at it.
+    static Device* const device = [] {
+        const char* asked = std::getenv("TREADLE_DEVICE");
+        const std::string name = asked == nullptr || *asked == '\0' ? "cpu" : asked;
+        if (name != "cpu" && name != "cpu:0") {
+            throw Error(ErrorKind::Unsupported, "[TREADLE_DEVICE] expected cpu, got '" + name + "': this build has the CPU device only");
+        }
+        return make_cpu_device().release();
+    }();
+    return *device;
+}
+
+int device_count() { return 1; }
+
+}  // namespace treadle::device

@@ -1,0 +1,197 @@
+#include "runtime/function.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace treadle::runtime {
+namespace {
+
+// Arrays without elements may have no memory at all; kernels read the first element of anything.
+alignas(64) const std::uint64_t kNothing[8] = {};
+
+constexpr int kWidestPacket = 64;
+
+int power_of_two_in(std::int64_t value) {
+    int power = 1;
+    while (power < kWidestPacket && value % (2 * power) == 0) power *= 2;
+    return power;
+}
+
+int power_of_two_above(std::int64_t value) {
+    int power = 1;
+    while (power < kWidestPacket && power < value) power *= 2;
+    return power;
+}
+
+// How the threads of such a block are laid over lanes. Packets should be full; a block too narrow for them is run flat.
+void choose_lanes(CompileOptions& options, const std::int64_t* block) {
+    constexpr int kNarrow = 8;
+    const std::int64_t threads = block[0] * block[1] * block[2];
+    if (block[1] == 1 && block[2] == 1) {
+        options.layout = ThreadLayout::Line;
+    } else {
+        options.layout = block[0] >= kNarrow ? ThreadLayout::Rows : ThreadLayout::Flat;
+    }
+    const std::int64_t run = options.layout == ThreadLayout::Flat ? threads : block[0];
+    const int whole = power_of_two_in(run);
+    options.full_packets = whole >= kNarrow && (whole >= 32 || whole == run);
+    options.packet_limit = options.full_packets ? whole : power_of_two_above(run);
+}
+
+std::string text_of(const std::int64_t* shape) {
+    return "(" + std::to_string(shape[0]) + ", " + std::to_string(shape[1]) + ", " + std::to_string(shape[2]) + ")";
+}
+
+}  // namespace
+
+void Arguments::add_array(DType dtype, int rank, int layout, const void* data, const std::int64_t* shape, const std::int64_t* strides,
+                          device::Storage* storage) {
+    signature_ += 'A';
+    signature_ += static_cast<char>(dtype);
+    signature_ += static_cast<char>(rank);
+    signature_ += static_cast<char>(layout);
+    words_.push_back(reinterpret_cast<std::uint64_t>(data != nullptr ? data : kNothing));
+    for (int i = 0; i < rank; ++i) words_.push_back(static_cast<std::uint64_t>(shape[i]));
+    for (int i = 0; i < rank; ++i) words_.push_back(static_cast<std::uint64_t>(strides[i]));
+    if (storage != nullptr) uses_.push_back(storage);
+}
+
+std::vector<ArgType> Arguments::types_of(std::string_view signature) {
+    std::size_t at = 0;
+    const auto one = [&](const auto& self) -> ArgType {
+        ArgType type;
+        const char kind = signature[at++];
+        if (kind == 'T') {
+            type.kind = ArgType::Kind::Tuple;
+            const int count = signature[at++];
+            for (int i = 0; i < count; ++i) type.items.push_back(self(self));
+            return type;
+        }
+        type.dtype = static_cast<DType>(signature[at++]);
+        if (kind == 'A') {
+            type.kind = ArgType::Kind::Array;
+            type.rank = static_cast<std::uint8_t>(signature[at++]);
+            type.layout = static_cast<std::uint8_t>(signature[at++]);
+        }
+        return type;
+    };
+    std::vector<ArgType> types;
+    while (at < signature.size()) types.push_back(one(one));
+    return types;
+}
+
+void check_shape(const LaunchShape& shape, const device::Attributes& limits, const std::string& name) {
+    const std::int64_t threads = shape.block[0] * shape.block[1] * shape.block[2];
+    for (int d = 0; d < 3; ++d) {
+        if (shape.block[d] < 1 || shape.block[d] > limits.max_block[d]) {
+            throw_device_error("CUDA_ERROR_INVALID_VALUE", "[launch of " + name + "] block: expected 1 to " + std::to_string(limits.max_block[d]) +
+                                                               " threads in dimension " + std::to_string(d) + ", got " + text_of(shape.block));
+        }
+        if (shape.grid[d] < 0 || shape.grid[d] > limits.max_grid[d]) {
+            throw_device_error("CUDA_ERROR_INVALID_VALUE", "[launch of " + name + "] grid: expected 0 to " + std::to_string(limits.max_grid[d]) +
+                                                               " blocks in dimension " + std::to_string(d) + ", got " + text_of(shape.grid));
+        }
+    }
+    if (threads > limits.max_threads_per_block) {
+        throw_device_error("CUDA_ERROR_INVALID_VALUE", "[launch of " + name + "] block: expected at most " +
+                                                           std::to_string(limits.max_threads_per_block) + " threads, got " + std::to_string(threads) +
+                                                           " in " + text_of(shape.block));
+    }
+}
+
+CompileRequest Function::request_for(const std::vector<ArgType>& types, const LaunchShape& shape) const {
+    CompileRequest request = request_;
+    request.args = types;
+    choose_lanes(request.options, shape.block);
+    return request;
+}
+
+std::shared_ptr<device::Kernel> Function::variant(const std::string& signature, const CompileOptions& options) {
+    {
+        const std::lock_guard lock(mutex_);
+        for (std::size_t i = 0; i < variants_.size(); ++i) {
+            if (variants_[i].signature != signature || variants_[i].options.layout != options.layout ||
+                variants_[i].options.full_packets != options.full_packets || variants_[i].options.packet_limit != options.packet_limit) {
+                continue;
+            }
+            // The latest one first: launches repeat.
+            if (i != 0) std::swap(variants_[i], variants_[0]);
+            return variants_[0].kernel;
+        }
+    }
+    CompileRequest request = request_;
+    request.args = Arguments::types_of(signature);
+    request.options = options;
+    Provenance provenance;
+    std::shared_ptr<device::Kernel> kernel = obtain_kernel(request, name_, &provenance);
+    const std::lock_guard lock(mutex_);
+    variants_.insert(variants_.begin(), {signature, options, kernel});
+    last_compile_ = provenance;
+    return kernel;
+}
+
+void Function::launch(const LaunchShape& shape, device::Stream& stream, const Arguments& arguments) {
+    check_shape(shape, device::current_device().attributes(), name_);
+    launch_unchecked(shape, stream, arguments);
+}
+
+void Function::launch_unchecked(const LaunchShape& shape, device::Stream& stream, const Arguments& arguments) {
+    CompileOptions options = request_.options;
+    choose_lanes(options, shape.block);
+    device::Launch launch;
+    launch.kernel = variant(arguments.signature(), options);
+    for (int d = 0; d < 3; ++d) {
+        launch.grid[d] = static_cast<std::int32_t>(shape.grid[d]);
+        launch.block[d] = static_cast<std::int32_t>(shape.block[d]);
+    }
+    launch.params = arguments.words();
+    launch.uses = arguments.uses();
+    stream.launch(launch);
+}
+
+void Function::prepare(const std::vector<ArgType>& types) {
+    LaunchShape shape;
+    shape.block[0] = 256;
+    CompileOptions options = request_.options;
+    choose_lanes(options, shape.block);
+    std::string signature;
+    const auto write = [&](const auto& self, const ArgType& type) -> void {
+        static constexpr char kKinds[] = {'S', 'A', 'T'};
+        signature += kKinds[static_cast<int>(type.kind)];
+        if (type.kind == ArgType::Kind::Tuple) {
+            signature += static_cast<char>(type.items.size());
+            for (const ArgType& item : type.items) self(self, item);
+            return;
+        }
+        signature += static_cast<char>(type.dtype);
+        if (type.kind == ArgType::Kind::Array) {
+            signature += static_cast<char>(type.rank);
+            signature += static_cast<char>(type.layout);
+        }
+    };
+    for (const ArgType& type : types) write(write, type);
+    variant(signature, options);
+}
+
+Provenance Function::last_compile() const {
+    const std::lock_guard lock(mutex_);
+    return last_compile_;
+}
+
+std::size_t Function::variant_count() const {
+    const std::lock_guard lock(mutex_);
+    return variants_.size();
+}
+
+std::vector<std::vector<ArgType>> Function::signatures() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::vector<ArgType>> result;
+    for (const Variant& variant : variants_) {
+        auto types = Arguments::types_of(variant.signature);
+        if (std::find(result.begin(), result.end(), types) == result.end()) result.push_back(std::move(types));
+    }
+    return result;
+}
+
+}  // namespace treadle::runtime

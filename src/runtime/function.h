@@ -1,0 +1,86 @@
+// A kernel function as the host calls it: its program, and the variants compiled so far, one for each combination of argument
+// types and block form. Launching a known variant touches no text and takes no lock of the compiler.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device/device.h"
+#include "runtime/kernel_store.h"
+
+namespace treadle::runtime {
+
+// Arguments of one launch, flattened. signature holds the types, words the values, uses the memory behind them.
+class Arguments {
+public:
+    void add_scalar(DType dtype, std::uint64_t bits) {
+        signature_ += 'S';
+        signature_ += static_cast<char>(dtype);
+        words_.push_back(bits);
+    }
+    void add_array(DType dtype, int rank, int layout, const void* data, const std::int64_t* shape, const std::int64_t* strides,
+                   device::Storage* storage);
+    void begin_tuple(int count) {
+        signature_ += 'T';
+        signature_ += static_cast<char>(count);
+    }
+    void clear() {
+        signature_.clear();
+        words_.clear();
+        uses_.clear();
+    }
+
+    const std::string& signature() const { return signature_; }
+    const std::vector<std::uint64_t>& words() const { return words_; }
+    const std::vector<device::Storage*>& uses() const { return uses_; }
+    static std::vector<ArgType> types_of(std::string_view signature);
+
+private:
+    std::string signature_;
+    std::vector<std::uint64_t> words_;
+    std::vector<device::Storage*> uses_;
+};
+
+struct LaunchShape {
+    std::int64_t grid[3] = {1, 1, 1};
+    std::int64_t block[3] = {1, 1, 1};
+};
+
+class Function {
+public:
+    Function(std::string name, CompileRequest request) : name_(std::move(name)), request_(std::move(request)) {}
+
+    // Compiles where needed and launches. Throws Error(Device) with CUDA_ERROR_INVALID_VALUE for a shape out of limits.
+    void launch(const LaunchShape& shape, device::Stream& stream, const Arguments& arguments);
+    // For kernels of our own, whose blocks are not bound by the limits that programs see.
+    void launch_unchecked(const LaunchShape& shape, device::Stream& stream, const Arguments& arguments);
+    // Compiles without launching; the block form is that of a one-dimensional block of 256.
+    void prepare(const std::vector<ArgType>& types);
+    CompileRequest request_for(const std::vector<ArgType>& types, const LaunchShape& shape) const;
+
+    const std::string& name() const { return name_; }
+    Provenance last_compile() const;
+    std::size_t variant_count() const;
+    std::vector<std::vector<ArgType>> signatures() const;
+
+private:
+    struct Variant {
+        std::string signature;
+        CompileOptions options;
+        std::shared_ptr<device::Kernel> kernel;
+    };
+    std::shared_ptr<device::Kernel> variant(const std::string& signature, const CompileOptions& options);
+
+    std::string name_;
+    CompileRequest request_;
+    mutable std::mutex mutex_;
+    std::vector<Variant> variants_;
+    Provenance last_compile_;
+};
+
+void check_shape(const LaunchShape& shape, const device::Attributes& limits, const std::string& name);
+
+}  // namespace treadle::runtime

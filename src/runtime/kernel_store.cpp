@@ -1,0 +1,44 @@
+#include "runtime/kernel_store.h"
+
+#include <chrono>
+#include <mutex>
+
+#include "runtime/artifact_cache.h"
+#include "runtime/compiler_loader.h"
+
+namespace treadle::runtime {
+
+std::shared_ptr<device::Kernel> obtain_kernel(const CompileRequest& request, const std::string& name, Provenance* provenance) {
+    const auto begin = std::chrono::steady_clock::now();
+    Provenance facts;
+    auto debug = std::make_shared<device::KernelDebug>();
+    debug->name = name;
+    debug->sources = request.sources;
+    std::shared_ptr<device::Kernel> kernel;
+    const std::string key = cache_key(request);
+    if (cache_enabled()) {
+        for (ArtifactCache* cache : {&user_cache(), &package_cache()}) {
+            const auto artifact = cache->find(key);
+            if (!artifact) continue;
+            facts.from_cache = true;
+            facts.path = cache->path_of(key);
+            kernel = device::current_device().load_kernel(*artifact, debug);
+            break;
+        }
+    }
+    if (kernel == nullptr) {
+        CompilerService& service = compiler();
+        const auto loaded = std::chrono::steady_clock::now();
+        const Artifact artifact = service.compile(request);
+        kernel = device::current_device().load_kernel(artifact, debug);
+        facts.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - loaded).count();
+        if (cache_enabled()) facts.path = user_cache().store(key, artifact);
+    } else {
+        facts.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    }
+    facts.packet = kernel->packet;
+    if (provenance != nullptr) *provenance = facts;
+    return kernel;
+}
+
+}  // namespace treadle::runtime

@@ -1,0 +1,22 @@
+// Requests to loaded kernels: in memory, from the caches, or compiled.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "device/device.h"
+#include "service/compiler_service.h"
+
+namespace treadle::runtime {
+
+struct Provenance {
+    double milliseconds = 0;  // of this call: compiling, or reading and linking
+    bool from_cache = false;
+    std::string path;         // the file; empty when there is none
+    int packet = 0;
+};
+
+// Compiles for the current device. Safe from any thread; two threads that ask for the same kernel may both compile it.
+std::shared_ptr<device::Kernel> obtain_kernel(const CompileRequest& request, const std::string& name, Provenance* provenance = nullptr);
+
+}  // namespace treadle::runtime

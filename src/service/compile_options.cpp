@@ -1,0 +1,16 @@
+#include "service/compiler_service.h"
+
+namespace treadle {
+
+std::string CompileOptions::key() const {
+    std::string text = "b" + std::to_string(static_cast<int>(bounds));
+    text += contract ? " contract" : "";
+    text += fastmath ? " fastmath" : "";
+    text += strict_types ? " strict" : "";
+    text += " layout" + std::to_string(static_cast<int>(layout));
+    text += full_packets ? " full" : "";
+    text += " limit" + std::to_string(packet_limit) + " packet" + std::to_string(packet) + " -" + disabled_passes;
+    return text;
+}
+
+}  // namespace treadle
