@@ -38,14 +38,20 @@ std::optional<std::vector<std::int64_t>> to_axes(nb::handle axes) {
     return std::vector<std::int64_t>(dims.begin(), dims.end());
 }
 
+void Operands::push(array::Operand operand) {
+    if (count_ == operands_.size())
+        throw Error(ErrorKind::Type, "expected at most " + std::to_string(operands_.size() - 1) + " operands");
+    operands_[count_++] = operand;
+}
+
 void Operands::add(nb::handle value, const char* operation) {
     PyObject* object = value.ptr();
     if (nb::isinstance<array::Array>(value)) {
-        operands_.emplace_back(*nb::inst_ptr<array::Array>(value));
+        push(*nb::inst_ptr<array::Array>(value));
     } else if (PyBool_Check(object)) {
-        operands_.emplace_back(object == Py_True);
+        push(object == Py_True);
     } else if (PyFloat_CheckExact(object)) {
-        operands_.emplace_back(PyFloat_AsDouble(object));
+        push(PyFloat_AsDouble(object));
     } else if (PyLong_Check(object)) {
         int overflow = 0;
         const long long number = PyLong_AsLongLongAndOverflow(object, &overflow);
@@ -57,7 +63,7 @@ void Operands::add(nb::handle value, const char* operation) {
             operand.kind = 'u';
             operand.real = static_cast<double>(large);
         }
-        operands_.push_back(operand);
+        push(operand);
     } else {
         // NumPy scalars have a type of their own and become 0-d arrays; everything else is refused there by name.
         nb::object converted = nb::module_::import_("treadle._convert").attr("operand")(value, operation);

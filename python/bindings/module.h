@@ -1,6 +1,7 @@
 // What the binding files share.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <vector>
@@ -30,10 +31,14 @@ std::optional<std::vector<std::int64_t>> to_axes(nb::handle axes);
 class Operands {
 public:
     void add(nb::handle value, const char* operation);
-    std::span<const array::Operand> span() const { return operands_; }
+    std::span<const array::Operand> span() const { return {operands_.data(), count_}; }
 
 private:
-    std::vector<array::Operand> operands_;
+    void push(array::Operand operand);
+
+    // No operation has more than three; the binary ones are called too often for a heap.
+    std::array<array::Operand, 4> operands_ = {false, false, false, false};
+    std::size_t count_ = 0;
     std::vector<nb::object> keeps_;
 };
 
