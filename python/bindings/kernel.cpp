@@ -9,6 +9,7 @@
 #include "module.h"
 #include "runtime/compiler_loader.h"
 #include "runtime/function.h"
+#include "runtime/kernel_store.h"
 
 namespace treadle::bindings {
 namespace {
@@ -175,9 +176,17 @@ nb::list signatures(const runtime::Function& self) {
     return result;
 }
 
+// Every way from Python to a compilation holds the lock.
+void* give_up_lock() { return PyEval_SaveThread(); }
+
+void take_lock(void* state) {
+    PyEval_RestoreThread(static_cast<PyThreadState*>(state));
+}
+
 }  // namespace
 
 void bind_kernel(nb::module_& module) {
+    runtime::set_compile_hooks({give_up_lock, take_lock});
     nb::class_<runtime::Function>(module, "Function")
         .def("prepare", &prepare, nb::arg("types"))
         .def("dump", &dump, nb::arg("types"), nb::arg("stage"), nb::arg("block"))

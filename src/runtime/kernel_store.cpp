@@ -7,9 +7,30 @@
 #include "runtime/compiler_loader.h"
 
 namespace treadle::runtime {
+namespace {
+
+CompileHooks compile_hooks;
+
+class HookScope {
+public:
+    HookScope() : state_(compile_hooks.enter != nullptr ? compile_hooks.enter() : nullptr) {}
+    ~HookScope() {
+        if (compile_hooks.leave != nullptr) compile_hooks.leave(state_);
+    }
+    HookScope(const HookScope&) = delete;
+    HookScope& operator=(const HookScope&) = delete;
+
+private:
+    void* state_;
+};
+
+}  // namespace
+
+void set_compile_hooks(CompileHooks hooks) { compile_hooks = hooks; }
 
 std::shared_ptr<device::Kernel> obtain_kernel(const CompileRequest& request, const std::string& name,
                                               Provenance* provenance) {
+    const HookScope hooks;
     const auto begin = std::chrono::steady_clock::now();
     Provenance facts;
     auto debug = std::make_shared<device::KernelDebug>();

@@ -10,10 +10,20 @@ namespace {
 
 constexpr double kInlineNs = 20'000;                         // work below this runs in the calling thread
 constexpr double kUnknownThreadNs = 5;                       // of a kernel that has not run yet
-constexpr double kChunkNs = 50'000;                          // what a worker takes at once, at least
+constexpr double kChunkNs = 20'000;                          // what a worker takes at once, at least
+constexpr std::int64_t kChunksPerWorker = 16;                // enough to balance uneven blocks
 constexpr std::size_t kStreamBytes = std::size_t{48} << 20;  // arrays that no last-level cache share holds
 
 using Clock = std::chrono::steady_clock;
+
+// Blocks that a worker takes at once: neighbours, so that workers do not touch the same lines in turn; whole rows of the grid where
+// that is possible.
+std::int64_t chunk_size(std::int64_t blocks, std::int64_t row, double block_ns, std::int64_t workers) {
+    const auto least = static_cast<std::int64_t>(kChunkNs / std::max(block_ns, 1.0)) + 1;
+    std::int64_t chunk = std::max(blocks / (workers * kChunksPerWorker), least);
+    if (chunk > row) chunk = (chunk + row - 1) / row * row;
+    return std::min(chunk, (blocks + workers - 1) / workers);
+}
 
 }  // namespace
 
@@ -115,12 +125,9 @@ void CpuStream::run_kernel(const CpuKernel& kernel, const LaunchInfo& shape, con
     if (alone) {
         kernel.function(params, &info, 0, blocks);
     } else {
-        const double block_ns =
-            static_cast<double>(threads) * (known > 0 ? static_cast<double>(known) : kUnknownThreadNs);
-        const std::int64_t even = std::max<std::int64_t>(1, blocks / (scheduler_.pool.size() * 8));
-        const auto least = static_cast<std::int64_t>(kChunkNs / std::max(block_ns, 1.0)) + 1;
+        const double thread_ns = known > 0 ? static_cast<double>(known) : kUnknownThreadNs;
         scheduler_.pool.parallel_for(
-            blocks, std::min(even, std::max<std::int64_t>(least, 1)),
+            blocks, chunk_size(blocks, info.grid[0], static_cast<double>(threads) * thread_ns, scheduler_.pool.size()),
             [&](std::int64_t first, std::int64_t last) { kernel.function(params, &info, first, last); });
     }
     const double spent_ns =

@@ -53,7 +53,7 @@ MemoryPool::MemoryPool() {
 // Four classes for each power of two, so that at most a fifth of a block is unused.
 int MemoryPool::class_of(std::size_t size_bytes) {
     const std::size_t size = size_bytes < 64 ? 64 : size_bytes;
-    const int log = std::bit_width(size - 1) - 1;
+    const auto log = static_cast<int>(std::bit_width(size - 1)) - 1;
     const std::size_t base = std::size_t{1} << log;
     const std::size_t quarter = base / 4;
     return 4 * log + static_cast<int>((size - base + quarter - 1) / quarter) - 1;
