@@ -38,6 +38,21 @@ std::optional<std::vector<std::int64_t>> to_axes(nb::handle axes) {
     return std::vector<std::int64_t>(dims.begin(), dims.end());
 }
 
+namespace {
+
+// A comparison with such a number has an answer; elsewhere it is refused.
+array::Operand beyond_int64(PyObject* number, int sign) {
+    const unsigned long long large = sign > 0 ? PyLong_AsUnsignedLongLong(number) : 0;
+    const bool fits = sign > 0 && PyErr_Occurred() == nullptr;
+    PyErr_Clear();
+    array::Operand operand{static_cast<std::int64_t>(large)};
+    operand.kind = fits ? 'u' : 'h';
+    operand.real = fits ? static_cast<double>(large) : sign > 0 ? __builtin_inf() : -__builtin_inf();
+    return operand;
+}
+
+}  // namespace
+
 void Operands::push(array::Operand operand) {
     if (count_ == operands_.size())
         throw Error(ErrorKind::Type, "expected at most " + std::to_string(operands_.size() - 1) + " operands");
@@ -56,13 +71,7 @@ void Operands::add(nb::handle value, const char* operation) {
         int overflow = 0;
         const long long number = PyLong_AsLongLongAndOverflow(object, &overflow);
         array::Operand operand{static_cast<std::int64_t>(number)};
-        if (overflow > 0) {
-            const unsigned long long large = PyLong_AsUnsignedLongLong(object);
-            if (PyErr_Occurred() != nullptr) throw nb::python_error();
-            operand = array::Operand{static_cast<std::int64_t>(large)};
-            operand.kind = 'u';
-            operand.real = static_cast<double>(large);
-        }
+        if (overflow != 0) operand = beyond_int64(object, overflow);
         push(operand);
     } else {
         // NumPy scalars have a type of their own and become 0-d arrays; everything else is refused there by name.

@@ -26,11 +26,11 @@ std::string body_of(const Operation& operation, DType type) {
     // bool's arithmetic is logic.
     if (is_bool(type) && operation.name == "multiply") body = "(bin & x y)";
     if (is_bool(type) && operation.name == "add") body = "(bin | x y)";
-    if (is_bool(type) && operation.name == "square") body = "x";
     if (operation.typing == 'k' && !is_float(type)) body = "x";
     if (operation.name == "sign" && !is_float(type))
         body = "(bin - (call (DTYPE) (cmp x > 0)) (call (DTYPE) (cmp x < 0)))";
     body = replaced(body, "MODULO", is_float(type) ? "(call (builtin fmod) x y)" : "(call (builtin truncmod) x y)");
+    body = replaced(body, "RECIPROCAL", is_float(type) ? "(bin / 1.0 x)" : "(call (builtin truncdiv) 1 x)");
     return replaced(body, "DTYPE", "builtin " + std::string(name_of(type)));
 }
 

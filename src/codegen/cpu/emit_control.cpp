@@ -56,7 +56,7 @@ void Emitter::region(const ir::Region& region) {
     for (std::size_t i = 0; i < region.size(); ++i) {
         const ir::Op& op = region[i];
         emit_op(op);
-        if (ended()) return;
+        if (ended()) break;
         if (op.regions.empty() || i + 1 == region.size()) continue;
         const Jumps jumps = jumps_of(op);
         if (!jumps.any()) continue;
