@@ -179,9 +179,7 @@ nb::list signatures(const runtime::Function& self) {
 // Every way from Python to a compilation holds the lock.
 void* give_up_lock() { return PyEval_SaveThread(); }
 
-void take_lock(void* state) {
-    PyEval_RestoreThread(static_cast<PyThreadState*>(state));
-}
+void take_lock(void* state) { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); }
 
 }  // namespace
 

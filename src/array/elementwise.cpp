@@ -27,7 +27,9 @@ DType float_for(DType type) {
 }
 
 // Operations that compute in floating point whatever they are given take any Python integer.
-bool computes_in_floats(const Operation& operation) { return operation.typing == 'd' || operation.typing == 'f' || operation.typing == 'p'; }
+bool computes_in_floats(const Operation& operation) {
+    return operation.typing == 'd' || operation.typing == 'f' || operation.typing == 'p';
+}
 
 bool fits(const Operand& weak, DType type) {
     const int bits = bits_of(type);
@@ -47,7 +49,8 @@ DType with_weak(DType type, const Operand& weak, const Operation& operation) {
     // Comparisons with a number outside the type are answered exactly, in a type that holds both.
     if (operation.typing == 'c') return weak.kind == 'i' && type != DType::UInt64 ? DType::Int64 : DType::Float64;
     throw Error(ErrorKind::Argument, "[" + std::string(operation.name) + "] Python integer " +
-                                         (weak.kind == 'i' ? std::to_string(weak.integer) : std::to_string(static_cast<std::uint64_t>(weak.integer))) +
+                                         (weak.kind == 'i' ? std::to_string(weak.integer)
+                                                           : std::to_string(static_cast<std::uint64_t>(weak.integer))) +
                                          " is out of bounds for " + std::string(name_of(type)));
 }
 

@@ -33,7 +33,8 @@ struct Operand {
     Operand(bool value) : kind('b'), integer(value), real(value) {}
 
     const Array* array = nullptr;
-    char kind = 'a';  // a array, b i f weak scalar; weak integers beyond int64: u fits uint64, h fits nothing (real is infinite)
+    char kind = 'a';  // a array, b i f weak scalar; weak integers beyond int64: u fits uint64, h fits nothing (real is
+                      // infinite)
     std::int64_t integer = 0;
     double real = 0;
 };

@@ -110,7 +110,8 @@ struct Function {
     // filled in by passes/analyze_shapes
     std::vector<Shape> value_shapes;
     std::vector<Shape> variable_shapes;
-    std::vector<bool> nonnegative;  // by value: known to be >= 0
+    std::vector<bool> nonnegative;  // by value: >= 0 unless arithmetic overflowed; good for indices, which are tested
+    std::vector<std::uint8_t> width_bits;  // by value: an integer in [0, 2 ** bits); 64 where that is not known
 
     ValueId new_value(Type type) {
         values.push_back(type);

@@ -1,5 +1,7 @@
 #include "passes/analyze_shapes.h"
 
+#include <algorithm>
+#include <bit>
 #include <optional>
 
 #include "base/error.h"
@@ -19,6 +21,8 @@ struct TreeNode {
     Op* op = nullptr;  // of an operation node
 };
 
+constexpr std::uint8_t kUnknownBits = 64;
+
 class Analysis {
 public:
     Analysis(ir::Function& function, const PassContext& context) : function_(function), context_(context) {}
@@ -29,6 +33,9 @@ public:
         function_.nonnegative.assign(function_.values.size(), true);
         assigned_.assign(function_.variables.size(), false);
         variable_nonnegative_.assign(function_.variables.size(), true);
+        function_.width_bits.assign(function_.values.size(), 0);
+        variable_bits_.assign(function_.variables.size(), 0);
+        definitions_.assign(function_.values.size(), nullptr);
         constants_.assign(function_.values.size(), std::nullopt);
         homes_.assign(function_.variables.size(), -1);
         nodes_.push_back({});
@@ -105,6 +112,8 @@ private:
         if (op.result == ir::kNoValue) return;
         if (op.code == Opcode::Const) constants_[op.result] = op.imm;
         set_shape(function_.value_shapes[op.result], result_shape(op));
+        definitions_[op.result] = &op;
+        widen(function_.width_bits[op.result], bits_of_result(op));
         const bool nonnegative = is_nonnegative(op);
         if (function_.nonnegative[op.result] && !nonnegative) {
             function_.nonnegative[op.result] = false;
@@ -141,6 +150,7 @@ private:
         const Shape value = blend ? Shape::varying() : shape(op.operands[0]);
         set_shape(old, assigned_[variable] ? join(old, value) : value);
         assigned_[variable] = true;
+        widen(variable_bits_[variable], bits_of_assignment(op));
         if (variable_nonnegative_[variable] && !function_.nonnegative[op.operands[0]]) {
             variable_nonnegative_[variable] = false;
             changed_ = true;
@@ -231,6 +241,69 @@ private:
         }
     }
 
+    std::uint8_t bits(ir::ValueId value) const { return function_.width_bits[value]; }
+
+    void widen(std::uint8_t& into, std::uint8_t value) {
+        if (value <= into) return;
+        into = value;
+        changed_ = true;
+    }
+
+    // A counter that goes up by small steps does not reach 2 ** 63 before the end of time.
+    std::uint8_t bits_of_assignment(const Op& op) const {
+        const Op* source = definitions_[op.operands[0]];
+        if (source != nullptr && source->code == Opcode::Add) {
+            for (int side = 0; side < 2; ++side) {
+                const ir::ValueId step = source->operands[static_cast<std::size_t>(1 - side)];
+                const Op* counter = definitions_[source->operands[static_cast<std::size_t>(side)]];
+                const bool counts = counter != nullptr && counter->code == Opcode::VarGet && counter->index == op.index;
+                if (counts && constants_[step] && bits(step) <= 32)
+                    return std::max<std::uint8_t>(variable_bits_[static_cast<std::size_t>(op.index)], 1) < kUnknownBits
+                               ? 63
+                               : kUnknownBits;
+            }
+        }
+        return bits(op.operands[0]);
+    }
+
+    // Strict: holds whatever overflows.
+    std::uint8_t bits_of_result(const Op& op) const {
+        if (!op.type.is_scalar() || is_float(op.type.dtype)) return kUnknownBits;
+        const int width = bits_of(op.type.dtype);
+        const int limit = is_signed(op.type.dtype) ? width - 1 : std::min(width, 63);
+        const auto at_most = [&](int needed) {
+            return static_cast<std::uint8_t>(needed <= limit ? needed : kUnknownBits);
+        };
+        const auto a = [&] { return bits(op.operands[0]); };
+        const auto b = [&] { return bits(op.operands[1]); };
+        switch (op.code) {
+            case Opcode::Const: return at_most(static_cast<int>(std::bit_width(op.imm)));
+            case Opcode::ThreadIdx:
+            case Opcode::BlockDim: return 16;
+            case Opcode::BlockIdx:
+            case Opcode::GridDim: return 31;
+            case Opcode::VarGet: return variable_bits_[static_cast<std::size_t>(op.index)];
+            case Opcode::Cast: {
+                const ir::Type from = function_.values[op.operands[0]];
+                return from.is_scalar() && !is_float(from.dtype) ? at_most(a()) : kUnknownBits;
+            }
+            case Opcode::Add: return at_most(std::max(a(), b()) + 1);
+            case Opcode::Mul: return at_most(a() + b());
+            case Opcode::FloorDiv:
+            case Opcode::Shr: return b() < kUnknownBits ? a() : kUnknownBits;
+            case Opcode::Mod: return a() < kUnknownBits ? b() : kUnknownBits;
+            case Opcode::And: return std::min(a(), b());
+            case Opcode::Min:
+            case Opcode::Max:
+            case Opcode::Or:
+            case Opcode::Xor: return std::max(a(), b());
+            case Opcode::Select: return std::max(b(), bits(op.operands[2]));
+            default:
+                if (is_bool(op.type.dtype)) return 1;
+                return is_unsigned(op.type.dtype) && width < 64 ? static_cast<std::uint8_t>(width) : kUnknownBits;
+        }
+    }
+
     Shape shape(ir::ValueId value) const { return function_.value_shapes[value]; }
 
     void set_shape(Shape& into, Shape value) {
@@ -251,6 +324,8 @@ private:
     std::vector<int> homes_;
     std::vector<bool> assigned_;
     std::vector<bool> variable_nonnegative_;
+    std::vector<std::uint8_t> variable_bits_;
+    std::vector<const Op*> definitions_;
     std::vector<std::optional<std::uint64_t>> constants_;
     int next_node_ = 0;
     int rounds_ = 0;

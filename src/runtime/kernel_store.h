@@ -20,8 +20,8 @@ struct Provenance {
 std::shared_ptr<device::Kernel> obtain_kernel(const CompileRequest& request, const std::string& name,
                                               Provenance* provenance = nullptr);
 
-// What surrounds a compilation in the calling thread: a host language gives up its lock here, so that threads compile in parallel.
-// enter's result is given to leave. Set once, before the first launch.
+// What surrounds a compilation in the calling thread: a host language gives up its lock here, so that threads compile
+// in parallel. enter's result is given to leave. Set once, before the first launch.
 struct CompileHooks {
     void* (*enter)() = nullptr;
     void (*leave)(void*) = nullptr;

@@ -108,7 +108,7 @@ Emitter::Value* Emitter::arithmetic(const ir::Op& op, const std::vector<Value*>&
         case Opcode::Mul: return builder_.CreateMul(a, b);
         case Opcode::FloorDiv:
         case Opcode::Mod:
-            if (function_.nonnegative[op.operands[0]] && function_.nonnegative[op.operands[1]]) {
+            if (function_.width_bits[op.operands[0]] < 64 && function_.width_bits[op.operands[1]] < 64) {
                 // Without signs Python's rounding is C's.
                 const DType plain = integer_type(bits_of(type), false);
                 return integer_division(op.code, a, b, plain);

@@ -16,8 +16,8 @@ constexpr std::size_t kStreamBytes = std::size_t{48} << 20;  // arrays that no l
 
 using Clock = std::chrono::steady_clock;
 
-// Blocks that a worker takes at once: neighbours, so that workers do not touch the same lines in turn; whole rows of the grid where
-// that is possible.
+// Blocks that a worker takes at once: neighbours, so that workers do not touch the same lines in turn; whole rows of
+// the grid where that is possible.
 std::int64_t chunk_size(std::int64_t blocks, std::int64_t row, double block_ns, std::int64_t workers) {
     const auto least = static_cast<std::int64_t>(kChunkNs / std::max(block_ns, 1.0)) + 1;
     std::int64_t chunk = std::max(blocks / (workers * kChunksPerWorker), least);
