@@ -56,6 +56,30 @@ std::string step_text(const Form& form, const std::string& r) {
     return text + "(set acc (call (builtin select) better x acc)) (set at (call (builtin select) better j at)) ";
 }
 
+// A loop that takes the elements at place, a text in terms of k, into the state. Sums of floats are added in runs of
+// 64, whose totals are added up: rounding errors grow with the length of a run and the number of runs, not with their
+// product.
+std::string loop_text(const Form& form, const std::string& begin, const std::string& end, const std::string& step,
+                      const std::string& place) {
+    const auto loop = [](const std::string& name, const std::string& from, const std::string& to, const std::string& by,
+                         const std::string& body) {
+        return "(for " + name + " (call (builtin range) " + from + " " + to + " " + by + ") (do " + body + ")) ";
+    };
+    const std::string one = step_text(form, place);
+    if (!is_float(form.compute) || form.reduction->typing != 's') return loop("k", begin, end, step, one);
+    const std::string run = step == "1" ? "64" : "(bin * " + step + " 64)";
+    const std::string neutral = converted(form.compute, std::string(form.reduction->start));
+    std::string combine(form.reduction->combine);
+    combine.replace(combine.find(" x)"), 3, " acc)");
+    combine.replace(combine.find("acc"), 3, "total");
+    return "(set total acc) " +
+           loop("b", begin, end, run,
+                "(set acc " + neutral + ") " +
+                    loop("k", "b", "(call (builtin min) (bin + b " + run + ") " + end + ")", step, one) +
+                    "(set total " + combine + ")") +
+           "(set acc total) ";
+}
+
 std::string program_of(const Form& form) {
     const bool indexed = form.reduction->typing == 'i';
     const std::string first_place = form.lanes ? "(tuple o begin)" : "(tuple o begin i)";
@@ -77,11 +101,11 @@ std::string program_of(const Form& form) {
         text +=
             "(set step (call (builtin int64) (builtin blockDim.x))) (set whole (bin - end (bin % (bin - end begin) "
             "step))) ";
-        text += "(for k (call (builtin range) begin whole step) (do " + step_text(form, "(bin + k t)") + ")) ";
+        text += loop_text(form, "begin", "whole", "step", "(bin + k t)");
         text += "(if (cmp (bin + whole t) < end) (do " + step_text(form, "(bin + whole t)") + ") (do)) ";
         place = "(bin + (bin * p step) t)";
     } else {
-        text += "(for r (call (builtin range) begin end) (do " + step_text(form, "r") + ")) ";
+        text += loop_text(form, "begin", "end", "1", "k");
     }
     const std::string target = "(tuple o " + place + (form.lanes ? ")" : " i)");
     text += "(set (item out " + target + ") acc)";
