@@ -5,7 +5,6 @@
 
 #include <sched.h>
 #include <sys/sysinfo.h>
-#include <unistd.h>
 
 #include "base/cpu_target.h"
 #include "base/error.h"
@@ -34,7 +33,7 @@ int usable_cores() {
 
 class CpuDevice final : public Device {
 public:
-    CpuDevice() : scheduler_(usable_cores()), process_(getpid()) {
+    CpuDevice() : scheduler_(usable_cores()) {
         default_stream_ = std::make_shared<CpuStream>(scheduler_, true, 1);
         scheduler_.default_stream = default_stream_.get();
         scheduler_.streams.push_back(default_stream_);
@@ -59,13 +58,7 @@ public:
     }
 
     std::shared_ptr<Stream> default_stream() override {
-        // The threads of the device did not come along through fork.
-        if (getpid() != process_) {
-            throw_device_error("CUDA_ERROR_NOT_INITIALIZED",
-                               "the device was used before this process was forked and cannot be used in the child; "
-                               "start processes with the "
-                               "'spawn' method, or first use Treadle after the fork");
-        }
+        Scheduler::check_process();
         return default_stream_;
     }
 
@@ -96,7 +89,6 @@ public:
 private:
     MemoryPool memory_;
     Scheduler scheduler_;
-    pid_t process_;
     std::shared_ptr<CpuStream> default_stream_;
     std::uint64_t next_handle_ = 0x10;
     Attributes attributes_;

@@ -1,7 +1,10 @@
 #include "device/cpu/cpu_stream.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+
+#include <pthread.h>
 
 #include "base/error.h"
 
@@ -26,6 +29,24 @@ std::int64_t chunk_size(std::int64_t blocks, std::int64_t row, double block_ns, 
 }
 
 }  // namespace
+
+namespace {
+
+std::atomic<bool> forked{false};
+
+}  // namespace
+
+Scheduler::Scheduler(int threads) : pool(threads) {
+    pthread_atfork(nullptr, nullptr, [] { forked = true; });
+}
+
+void Scheduler::check_process() {
+    if (!forked.load(std::memory_order_relaxed)) return;
+    throw_device_error(
+        "CUDA_ERROR_NOT_INITIALIZED",
+        "the device was used before this process was forked and cannot be used in the child; start processes with the "
+        "'spawn' method, or first use Treadle after the fork");
+}
 
 std::vector<StorageRef> CpuStream::keep(std::span<Storage* const> uses) {
     std::vector<StorageRef> keeps;
@@ -138,6 +159,7 @@ void CpuStream::run_kernel(const CpuKernel& kernel, const LaunchInfo& shape, con
 }
 
 void CpuStream::launch(const Launch& launch) {
+    Scheduler::check_process();
     auto kernel = std::static_pointer_cast<CpuKernel>(launch.kernel);
     LaunchInfo info{};
     std::copy_n(launch.block, 3, info.block);
@@ -171,6 +193,7 @@ void CpuStream::launch(const Launch& launch) {
 }
 
 void CpuStream::copy(void* to, const void* from, std::size_t size_bytes, std::span<Storage* const> uses) {
+    Scheduler::check_process();
     constexpr std::size_t kSmall = std::size_t{1} << 16;
     constexpr std::size_t kChunk = std::size_t{1} << 20;
     if (size_bytes == 0) return;
@@ -191,11 +214,13 @@ void CpuStream::copy(void* to, const void* from, std::size_t size_bytes, std::sp
 }
 
 void CpuStream::host(std::function<void()> work, std::span<Storage* const> uses) {
+    Scheduler::check_process();
     const std::lock_guard lock(scheduler_.mutex);
     push({std::move(work), keep(uses), nullptr, 0});
 }
 
 void CpuStream::record(const std::shared_ptr<Event>& event) {
+    Scheduler::check_process();
     const auto own = std::static_pointer_cast<CpuEvent>(event);
     const std::lock_guard lock(scheduler_.mutex);
     own->stream_ = shared_from_this();
@@ -215,12 +240,14 @@ void CpuStream::record(const std::shared_ptr<Event>& event) {
 }
 
 void CpuStream::wait(const std::shared_ptr<Event>& event) {
+    Scheduler::check_process();
     const auto own = std::static_pointer_cast<CpuEvent>(event);
     const std::lock_guard lock(scheduler_.mutex);
     if (own->stream_ != nullptr && own->stream_.get() != this) wait_for(own->stream_, own->count_);
 }
 
 void CpuStream::drain() {
+    Scheduler::check_process();
     std::unique_lock lock(scheduler_.mutex);
     const std::uint64_t goal = submitted_;
     scheduler_.done.wait(lock, [&] { return completed_ >= goal; });
@@ -251,6 +278,7 @@ bool CpuEvent::query() const {
 }
 
 void CpuEvent::synchronize() {
+    Scheduler::check_process();
     std::unique_lock lock(scheduler_.mutex);
     if (stream_ == nullptr) return;
     const auto stream = stream_;

@@ -23,7 +23,10 @@ class CpuEvent;
 // What all streams of the device share: the lock over their queues, and the pool.
 class Scheduler {
 public:
-    explicit Scheduler(int threads) : pool(threads) {}
+    explicit Scheduler(int threads);
+
+    // Throws in a process that was forked after the device was first used: the pool's threads did not come along.
+    static void check_process();
 
     std::mutex mutex;
     std::condition_variable done;
