@@ -77,6 +77,14 @@ def number_text(value: bool | int | float | None) -> str:
     return float(value).hex()
 
 
+# Atoms with a meaning of their own; local variables of these names get a mark that no Python name has.
+_RESERVED = {"inf", "nan", "true", "false", "none"}
+
+
+def _local(name: str) -> str:
+    return f"{name}'" if name in _RESERVED else name
+
+
 class FunctionWalker:
     """Writes one function. ``resolve(name, attributes, node)`` gives the text of a free name with its attribute chain."""
 
@@ -95,7 +103,7 @@ class FunctionWalker:
         params = [arg.arg for arg in args.args]
         self._locals = set(params)
         if isinstance(node, ast.Lambda):
-            return f"(fn {name} ({' '.join(params)}) (return {self._expr(node.body)}))"
+            return f"(fn {name} ({' '.join(map(_local, params))}) (return {self._expr(node.body)}))"
         for inner in ast.walk(node):
             if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
                 self._locals.add(inner.id)
@@ -108,7 +116,7 @@ class FunctionWalker:
         ):
             body = body[1:]  # the docstring
         statements = " ".join(self._stmt(statement) for statement in body)
-        return f"(fn {name} ({' '.join(params)}) {statements})"
+        return f"(fn {name} ({' '.join(map(_local, params))}) {statements})"
 
     def _span(self, node: ast.expr | ast.stmt) -> str:
         if not self._spans:
@@ -131,8 +139,8 @@ class FunctionWalker:
                 first = targets[0]
                 if not isinstance(first, ast.Name):
                     raise self._unsupported("chained assignment needs a plain name first", node)
-                rest = " ".join(f"(set{span} {self._target(target)} {first.id})" for target in targets[1:])
-                return f"(set{span} {first.id} {self._expr(value)}) {rest}"
+                rest = " ".join(f"(set{span} {self._target(target)} {_local(first.id)})" for target in targets[1:])
+                return f"(set{span} {_local(first.id)} {self._expr(value)}) {rest}"
             case ast.AnnAssign(target=target, value=value):
                 return "(pass)" if value is None else f"(set{span} {self._target(target)} {self._expr(value)})"
             case ast.AugAssign(target=target, op=op, value=value):
@@ -167,7 +175,7 @@ class FunctionWalker:
     def _target(self, node: ast.expr) -> str:
         match node:
             case ast.Name(id=name):
-                return name
+                return _local(name)
             case ast.Tuple(elts=elements) | ast.List(elts=elements):
                 return "(tuple " + " ".join(self._target(element) for element in elements) + ")"
             case ast.Subscript():
@@ -179,7 +187,7 @@ class FunctionWalker:
             return "none"
         match node:
             case ast.Name(id=name):
-                return name if name in self._locals else self._free(name, [], node)
+                return _local(name) if name in self._locals else self._free(name, [], node)
             case ast.Constant(value=value):
                 return self._constant(value, node)
             case ast.Attribute():

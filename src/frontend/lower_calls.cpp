@@ -260,7 +260,7 @@ Entity Lowering::inline_call(const FunctionSyntax& syntax, std::size_t function,
         statements(syntax.body);
         regions_.pop_back();
         emit(std::move(scope));
-        const std::string name = this->frame().prefix + "return";
+        const std::string name = this->frame().prefix + "#return";
         if (types_.count(name) != 0) result = read_variable(name, span);
     } else {
         statements(syntax.body);

@@ -186,7 +186,7 @@ Entity Lowering::logical(const Node& node) {
             }
             continue;
         }
-        const std::string name = frame().prefix + "and" + std::to_string(temporaries_++);
+        const std::string name = frame().prefix + "#and" + std::to_string(temporaries_++);
         write_variable(name, result, node.span);
         ir::Op op;
         op.code = Opcode::If;
@@ -201,22 +201,33 @@ Entity Lowering::logical(const Node& node) {
     return result;
 }
 
-Entity Lowering::comparison(const Node& node) {
-    Entity left = expression(node.items[0]);
-    Entity result;
-    for (std::size_t i = 1; i + 1 < node.items.size(); i += 2) {
-        const Entity right = expression(node.items[i + 1]);
-        const Entity one = compare(node.items[i].atom, left, right, node.span);
-        if (i == 1) {
-            result = one;
-        } else if (one.is(Entity::Kind::Literal) && result.is(Entity::Kind::Literal)) {
-            result = Entity::boolean(one.int_value != 0 && result.int_value != 0);
-        } else {
-            result = arithmetic(Opcode::And, result, one, DType::Bool);
-        }
-        left = right;
+Entity Lowering::comparison(const Node& node) { return comparison_chain(node, 1, expression(node.items[0])); }
+
+// The part of a chained comparison from operator item on, its left side being known. What is right of a false part is
+// not evaluated.
+Entity Lowering::comparison_chain(const Node& node, std::size_t item, const Entity& left) {
+    const Entity right = expression(node.items[item + 1]);
+    const Entity first = compare(node.items[item].atom, left, right, node.span);
+    if (item + 2 >= node.items.size()) return first;
+    if (first.is(Entity::Kind::Literal)) return first.int_value != 0 ? comparison_chain(node, item + 2, right) : first;
+    bool simple = true;
+    for (std::size_t i = item + 3; i < node.items.size(); i += 2) simple = simple && is_simple(node.items[i]);
+    if (simple) {
+        const Entity rest = comparison_chain(node, item + 2, right);
+        return arithmetic(Opcode::And, first, Entity::scalar(truth(rest, node.span), DType::Bool), DType::Bool);
     }
-    return result;
+    const std::string name = frame().prefix + "#chain" + std::to_string(temporaries_++);
+    write_variable(name, first, node.span);
+    ir::Op op;
+    op.code = Opcode::If;
+    op.operands = {first.value};
+    op.regions.resize(2);
+    regions_.push_back(&op.regions[0]);
+    write_variable(name, Entity::scalar(truth(comparison_chain(node, item + 2, right), node.span), DType::Bool),
+                   node.span);
+    regions_.pop_back();
+    emit(std::move(op));
+    return read_variable(name, node.span);
 }
 
 Entity Lowering::conditional(const Node& node) {
@@ -232,7 +243,7 @@ Entity Lowering::conditional(const Node& node) {
         if (a.is_number() && b.is_number())
             return choose(Entity::scalar(truth(condition, node.span), DType::Bool), a, b, node.span);
     }
-    const std::string name = frame().prefix + "ifexp" + std::to_string(temporaries_++);
+    const std::string name = frame().prefix + "#ifexp" + std::to_string(temporaries_++);
     ir::Op op;
     op.code = Opcode::If;
     op.operands = {truth(condition, node.items[0].span)};
@@ -271,7 +282,8 @@ Entity Lowering::unary(std::string_view op, const Entity& a, Span span) {
     }
     if (is_float(type)) type_error(span, "bad operand type for unary ~: " + std::string(name_of(type)));
     if (a.is(Entity::Kind::Literal)) return Entity::integer(~a.int_value);
-    return Entity::scalar(emit(Opcode::Not, ir::Type::scalar(type), {a.value}), type);
+    const DType wide = frame().strict || is_bool(type) ? type : is_unsigned(type) ? DType::UInt64 : DType::Int64;
+    return Entity::scalar(emit(Opcode::Not, ir::Type::scalar(wide), {as(a, wide)}), wide);
 }
 
 }  // namespace treadle::frontend

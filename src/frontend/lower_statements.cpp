@@ -1,3 +1,5 @@
+#include <cstdint>
+
 #include "frontend/lowering.h"
 #include "frontend/scan.h"
 
@@ -123,12 +125,16 @@ void Lowering::lower_for_range(const Node& node) {
                         : frame().strict && start.is(Entity::Kind::Scalar) ? start.dtype
                                                                            : DType::Int64;
     const ir::Type type = ir::Type::scalar(dtype);
-    const ValueId stop = as(limits[count > 1 ? 1 : 0], dtype);
+    const ValueId given_stop = as(limits[count > 1 ? 1 : 0], dtype);
     const bool known_step = step.is(Entity::Kind::Literal);
     if (known_step && step.int_value == 0) type_error(range.span, "range: the step must not be zero");
     const ValueId step_value = known_step ? ir::kNoValue : as(step, dtype);
     const ValueId start_value = as(start, dtype);
-    const std::string name = frame().prefix + "for" + std::to_string(temporaries_++);
+    // Steps of one cannot leave the type; longer ones must not pass its end.
+    const bool short_step = known_step && (step.int_value == 1 || step.int_value == -1);
+    const ValueId by = known_step ? constant(dtype, static_cast<std::uint64_t>(step.int_value)) : step_value;
+    const ValueId stop = short_step || frame().strict ? given_stop : reachable_stop(given_stop, by, dtype);
+    const std::string name = frame().prefix + "#for" + std::to_string(temporaries_++);
     const std::int32_t counter = slot(name, type);
     const ir::Type boolean = ir::Type::scalar(DType::Bool);
 
@@ -165,6 +171,20 @@ void Lowering::lower_for_range(const Node& node) {
     emit(std::move(op));
 }
 
+// The stop of a range, pulled in where the counter would wrap round before it is reached: the loop then ends one step
+// early, at most a step's length before the end of the type.
+ValueId Lowering::reachable_stop(ValueId stop, ValueId step, DType type) {
+    const ir::Type scalar = ir::Type::scalar(type);
+    const std::uint64_t most = is_signed(type) ? INT64_MAX : UINT64_MAX;
+    const ValueId high = emit(Opcode::Sub, scalar, {constant(type, most), step});
+    const ValueId below = emit(Opcode::Min, scalar, {stop, high});
+    if (!is_signed(type)) return below;
+    const ValueId low = emit(Opcode::Sub, scalar, {constant(type, static_cast<std::uint64_t>(INT64_MIN)), step});
+    const ValueId above = emit(Opcode::Max, scalar, {stop, low});
+    const ValueId up = emit(Opcode::Gt, ir::Type::scalar(DType::Bool), {step, constant(type, 0)});
+    return emit(Opcode::Select, scalar, {up, below, above});
+}
+
 void Lowering::lower_return(const Node& node) {
     const Entity value = node.items.empty() ? Entity{} : expression(node.items[0]);
     if (frames_.size() == 1) {
@@ -179,7 +199,7 @@ void Lowering::lower_return(const Node& node) {
         frame().result = value;
         return;
     }
-    write_variable(frame().prefix + "return", value, node.span);
+    write_variable(frame().prefix + "#return", value, node.span);
     emit_effect(Opcode::Leave);
 }
 

@@ -86,6 +86,7 @@ private:
     void lower_while(const Node& node);
     void lower_for(const Node& node);
     void lower_for_range(const Node& node);
+    ValueId reachable_stop(ValueId stop, ValueId step, DType type);
     void lower_return(const Node& node);
     void assign(const Node& target, const Entity& value);
     void assign_name(const std::string& name, const Entity& value, Span span);
@@ -103,6 +104,7 @@ private:
     Entity attribute(const Node& node);
     Entity logical(const Node& node);
     Entity comparison(const Node& node);
+    Entity comparison_chain(const Node& node, std::size_t item, const Entity& left);
     Entity conditional(const Node& node);
     Entity unary(std::string_view op, const Entity& a, Span span);
     Entity choose(const Entity& condition, const Entity& a, const Entity& b, Span span);

@@ -40,7 +40,7 @@ Emitter::Value* Emitter::varying_load(const Access& access) {
         Value* index = widen(access.indices[axis], access.shapes[axis], builder_.getInt64Ty());
         if (function_.bounds != ir::Bounds::Off) {
             Value* original = access.shapes[axis].is_uniform() ? access.originals[axis] : index;
-            if (!access.shapes[axis].is_uniform()) index = wrapped(access, axis, index);
+            if (!access.is_wrapped[axis]) index = wrapped(access, axis, index);
             Value* one = inside(access, axis, index);
             ok = ok == nullptr ? one : builder_.CreateAnd(ok, one);
             if (function_.bounds == ir::Bounds::Raise) report_fault(access, axis, original, one);
@@ -68,7 +68,7 @@ void Emitter::varying_store(const Access& access, Value* value) {
         Value* index = widen(access.indices[axis], access.shapes[axis], builder_.getInt64Ty());
         if (function_.bounds != ir::Bounds::Off) {
             Value* original = access.shapes[axis].is_uniform() ? access.originals[axis] : index;
-            if (!access.shapes[axis].is_uniform()) index = wrapped(access, axis, index);
+            if (!access.is_wrapped[axis]) index = wrapped(access, axis, index);
             Value* one = inside(access, axis, index);
             if (function_.bounds == ir::Bounds::Raise) report_fault(access, axis, original, one);
             ok = mask_and(ok, one);

@@ -24,10 +24,12 @@ Emitter::Access Emitter::access_of(const ir::Op& op) {
         access.shapes.push_back(shape(op.operands[1 + 2 * access.rank + i]));
     }
     access.originals = access.indices;
+    access.is_wrapped.assign(access.rank, false);
     if (function_.bounds != ir::Bounds::Off) {
         // A uniform index wraps once, as a scalar; lanes wrap where they may be negative.
         for (std::size_t i = 0; i < access.rank; ++i) {
-            if (access.shapes[i].is_uniform()) access.indices[i] = wrapped(access, i, access.indices[i]);
+            access.is_wrapped[i] = access.shapes[i].is_uniform() && !access.shape[i]->getType()->isVectorTy();
+            if (access.is_wrapped[i]) access.indices[i] = wrapped(access, i, access.indices[i]);
         }
     }
     if (access.rank != 0) {

@@ -41,7 +41,7 @@ Emitter::Value* Emitter::lane_numbers(llvm::Type* element, std::int64_t stride) 
 }
 
 Emitter::Value* Emitter::widen(Value* value, ir::Shape shape, llvm::Type* element) {
-    if (shape.is_varying()) return value;
+    if (value->getType()->isVectorTy()) return value;
     Value* wide = splat(value);
     return shape.is_linear() ? builder_.CreateAdd(wide, lane_numbers(element, shape.stride)) : wide;
 }

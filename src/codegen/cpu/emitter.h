@@ -55,7 +55,8 @@ private:
         Value* pointer;             // scalar, or vector of i64 addresses
         std::vector<Value*> shape;  // scalars or vectors
         std::vector<Value*> strides;
-        std::vector<Value*> indices;    // as their shapes say; uniform ones are wrapped
+        std::vector<Value*> indices;  // as their shapes say; uniform ones are wrapped
+        std::vector<bool> is_wrapped;
         std::vector<Value*> originals;  // before wrapping
         std::vector<ir::Shape> shapes;
     };
