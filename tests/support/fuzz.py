@@ -364,9 +364,11 @@ def differences(source, shapes, seed, folder, interpreter):
 
 
 def _keeps(node):
-    """Whether a statement counts the rounds of a while loop."""
+    """Whether a statement counts the rounds of a while loop or says which rows are the thread's own."""
     target = getattr(node, "target", None) or (getattr(node, "targets", None) or [None])[0]
-    return isinstance(target, ast.Name) and target.id.startswith("w")
+    if isinstance(target, ast.Tuple):
+        target = target.elts[0]
+    return isinstance(target, ast.Name) and (target.id.startswith("w") or target.id in ("t", "tx"))
 
 
 def _edits(tree):
