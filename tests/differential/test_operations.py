@@ -129,7 +129,7 @@ def test_binary(name, dtype, numbers, accuracy, ulps, request):
     )
 
 
-MIXED = [pair for pair in itertools.permutations(DTYPES, 2)]
+MIXED = list(itertools.permutations(DTYPES, 2))
 
 
 SMALL_FLOATS = pytest.mark.xfail(strict=True, reason="arctan2(int8, uint8) is float32, float16 in NumPy")

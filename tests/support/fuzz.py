@@ -388,7 +388,7 @@ def _edits(tree):
                 if len(block) > 1 or field == "orelse":
                     yield node, field, block[:i] + block[i + 1 :]
                 if isinstance(statement, (ast.If, ast.For, ast.While)):
-                    inner = [s for s in statement.body]
+                    inner = list(statement.body)
                     yield node, field, block[:i] + inner + block[i + 1 :]
                     if statement.orelse:
                         yield node, field, block[:i] + statement.orelse + block[i + 1 :]
