@@ -144,6 +144,8 @@ class Program:
         if isinstance(value, str):
             return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
         kernel_type = getattr(value, "_treadle_dtype", None)
+        if type(value).__module__.startswith("numba.") and str(value) in SUPPORTED:
+            kernel_type = str(value)
         if kernel_type is not None:
             return f"(builtin {kernel_type})"
         try:

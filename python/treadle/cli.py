@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import builtins
+import linecache
 import os
 import runpy
 import sys
@@ -60,7 +61,10 @@ def _run(arguments: list[str]) -> int:
                 return 2
             sys.argv = ["-c", *arguments[2:]]
             sys.path.insert(0, "")
-            _execute(compile(arguments[1], "<string>", "exec"), None)
+            # Kernels are compiled from their text, so it is kept where the standard library looks for it.
+            text = arguments[1]
+            linecache.cache["<string>"] = (len(text), None, text.splitlines(keepends=True), "<string>")
+            _execute(compile(text, "<string>", "exec"), None)
         else:
             _run_file(arguments)
     except SystemExit:

@@ -109,10 +109,17 @@ def _parse_one(text: str) -> Type | Array:
     return Array(scalar, len(parts), "C" if parts[-1] == "::1" else "A")
 
 
+def _is_numba(item: Any) -> bool:
+    """Whether this is a type or signature of an installed numba, known by its names alone."""
+    return type(item).__module__.split(".")[0] == "numba"
+
+
 def parse_signature(signature: Any) -> Signature:
     """A signature given as a string, a call of types, or a tuple of types."""
     if isinstance(signature, Signature):
         return signature
+    if _is_numba(signature) and hasattr(signature, "return_type"):
+        return Signature(void, tuple(as_type(item) for item in signature.args))
     if isinstance(signature, (tuple, list)):
         return Signature(void, tuple(as_type(item) for item in signature))
     match = re.fullmatch(r"\s*(?:(\w+)\s*)?\((.*)\)\s*", signature, re.DOTALL)
@@ -128,6 +135,8 @@ def as_type(item: Any) -> Type | Array:
     """A type given as an object of this module, a string, or a NumPy dtype."""
     if isinstance(item, (Type, Array)):
         return item
+    if _is_numba(item):
+        return Array(Type(str(item.dtype)), item.ndim, item.layout) if hasattr(item, "ndim") else _named(str(item))
     if isinstance(item, str) and item not in SUPPORTED:
         return _parse_one(item)
     return Type(dtype_name(item, "signature"))
