@@ -184,8 +184,10 @@ class ArrayMethods:
         self._set(..., from_host(np.asarray(host, dtype=self.dtype)))
 
     def copy(self: Any, order: str = "C") -> ndarray:
-        """A new C-ordered array with the same elements."""
-        return self._copy()
+        """A new array with the same elements, in C or Fortran order."""
+        from treadle._creation import is_fortran
+
+        return self._transpose([])._copy()._transpose([]) if is_fortran(order, "copy") else self._copy()
 
     def fill(self: Any, value: Any) -> None:
         """Sets every element to a number."""
@@ -202,7 +204,13 @@ class ArrayMethods:
 
     def reshape(self: Any, *shape: Any, order: str = "C") -> ndarray:
         """The elements in another shape: a view where strides allow it. One extent may be -1."""
-        return self._reshape(shape[0] if len(shape) == 1 else shape)
+        from treadle._creation import is_fortran
+
+        wanted = shape[0] if len(shape) == 1 else shape
+        if not is_fortran(order, "reshape"):
+            return self._reshape(wanted)
+        extents = wanted if isinstance(wanted, (tuple, list)) else (wanted,)
+        return self._transpose([])._reshape(tuple(extents)[::-1])._transpose([])
 
     def ravel(self: Any, order: str = "C") -> ndarray:
         """The elements in one dimension: a view where strides allow it."""

@@ -90,4 +90,5 @@ def randint(low: int, high: int | None = None, size: Any = None, dtype: Any = np
     if low < limits.min or high - 1 > limits.max:
         raise ValueError(f"randint: expected limits inside {name}, got {low} and {high}")
     with _lock:
-        return _generator.random_integers(_size(size), name, int(low), int(high) - int(low))
+        span = (int(high) - int(low)) % 2**64  # 0 stands for all of them
+        return _generator.random_integers(_size(size), name, int(low) - 2**64 * (low >= 2**63), span)

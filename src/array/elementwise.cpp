@@ -40,6 +40,14 @@ bool fits(const Operand& weak, DType type) {
     return weak.integer >= -most - 1 && weak.integer <= most;
 }
 
+[[noreturn]] void out_of_bounds(const Operand& weak, DType type, std::string_view operation) {
+    const std::string number = weak.kind == 'i'   ? std::to_string(weak.integer)
+                               : weak.kind == 'u' ? std::to_string(static_cast<std::uint64_t>(weak.integer))
+                                                  : "beyond 64 bits";
+    throw Error(ErrorKind::Overflow, "[" + std::string(operation) + "] Python integer " + number +
+                                         " is out of bounds for " + std::string(name_of(type)));
+}
+
 // NEP 50: a Python number takes part with its kind only.
 DType with_weak(DType type, const Operand& weak, const Operation& operation) {
     if (weak.kind == 'b' || is_float(type)) return type;
@@ -48,10 +56,7 @@ DType with_weak(DType type, const Operand& weak, const Operation& operation) {
     if (fits(weak, type) || computes_in_floats(operation)) return type;
     // Comparisons with a number outside the type are answered exactly, in a type that holds both.
     if (operation.typing == 'c') return weak.kind == 'i' && type != DType::UInt64 ? DType::Int64 : DType::Float64;
-    throw Error(ErrorKind::Argument, "[" + std::string(operation.name) + "] Python integer " +
-                                         (weak.kind == 'i' ? std::to_string(weak.integer)
-                                                           : std::to_string(static_cast<std::uint64_t>(weak.integer))) +
-                                         " is out of bounds for " + std::string(name_of(type)));
+    out_of_bounds(weak, type, operation.name);
 }
 
 DType common_type(const Operation& operation, std::span<const Operand> operands) {
@@ -221,6 +226,8 @@ void copy_into(const Array& to, const Array& from) {
 }
 
 void fill(const Array& to, const Operand& value) {
+    const bool whole = value.kind == 'i' || value.kind == 'u' || value.kind == 'h';
+    if (whole && is_integer(to.dtype()) && !fits(value, to.dtype())) out_of_bounds(value, to.dtype(), "fill");
     // The value is computed in the type of the array, as NumPy's fill does.
     const Operand operands[] = {value};
     run_elementwise(operation("copy"), {to.dtype(), to.dtype()}, operands, to);

@@ -140,7 +140,9 @@ Entity Lowering::power(const Entity& a, const Entity& b, Span span) {
     // Small constant exponents are products, as in numba and NumPy.
     const bool small = b.is(Entity::Kind::Literal) && !is_float(b.dtype) && b.int_value >= 0 && b.int_value <= 8;
     if (small && a.is(Entity::Kind::Scalar)) {
-        const DType type = frame().strict || is_float(a.dtype) ? a.dtype : arithmetic_type(a.dtype, DType::Int8);
+        const DType type = frame().strict || is_float(a.dtype) ? a.dtype
+                           : is_unsigned(a.dtype)              ? DType::UInt64
+                                                               : DType::Int64;
         if (b.int_value == 0) return whole ? Entity::integer(1) : Entity::floating(1);
         const Entity base = Entity::scalar(as(a, type), type);
         Entity result = base;
