@@ -74,50 +74,34 @@ def refused_by_numpy(name, *dtypes):
     return False
 
 
-# These have a loop in NumPy that widens bool to int8, and integer reciprocals; Treadle's table leaves them out.
-NOT_BOOL = {"sign", "floor_divide", "remainder", "fmod", "power"}
-
-
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", UNARY)
-def test_unary(name, dtype, numbers, accuracy, ulps, request):
+def test_unary(name, dtype, numbers, accuracy, ulps):
     x = numbers(dtype, 119)
+    if name == "reciprocal" and x.dtype.kind in "iu":
+        x[x == 0] = 3  # NumPy's result for 0 depends on the processor
     if refused_by_numpy(name, dtype):
         with pytest.raises(TypeError, match=name):
             td.ufuncs[name](td.asarray(x))
         return
-    mark_known(request, name, dtype)
     check_values(name, td.ufuncs[name](td.asarray(x)), (x,), accuracy, ulps)
     strided = np.ascontiguousarray(x[:117].reshape(9, 13)).T[::-2, ::2]
     on_device = td.asarray(x[:117].reshape(9, 13)).T[::-2, ::2]
     check_values(name, td.ufuncs[name](on_device), (strided,), accuracy, ulps)
 
 
-def mark_known(request, name, *dtypes):
-    """Differences that are reported; strict, so that mending them is noticed."""
-    kinds = {np.dtype(dtype).kind for dtype in dtypes}
-    reason = ""
-    if name == "reciprocal" and kinds <= {"b", "i", "u"}:
-        reason = "reciprocal of integers is a float"
-    elif name in {*NOT_BOOL, "square"} and kinds == {"b"}:
-        reason = "NumPy widens bool to int8"
-    if reason:
-        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
-
-
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", BINARY)
-def test_binary(name, dtype, numbers, accuracy, ulps, request):
+def test_binary(name, dtype, numbers, accuracy, ulps):
     x, y = numbers(dtype, 119, 1), numbers(dtype, 119, 2)
     if name.endswith("shift"):
-        y = (np.nan_to_num(y).astype("int64") % (2 * max(8, y.dtype.itemsize * 8))).astype(dtype)
+        y = (np.clip(np.nan_to_num(y), -99, 99).astype("int64") % (2 * max(8, y.dtype.itemsize * 8))).astype(dtype)
     if refused_by_numpy(name, dtype, dtype):
         with pytest.raises(TypeError, match=name):
             td.ufuncs[name](td.asarray(x), td.asarray(y))
         return
     if name == "power" and np.dtype(dtype).kind in "iu":
         y = (np.abs(y.astype("float64")) % 7).astype(dtype)
-    mark_known(request, name, dtype, dtype)
     check_values(name, td.ufuncs[name](td.asarray(x), td.asarray(y)), (x, y), accuracy, ulps)
     a, b = np.ascontiguousarray(x[:117].reshape(9, 13)).T[::-2], y[:9][::-1]
     check_values(
@@ -132,15 +116,8 @@ def test_binary(name, dtype, numbers, accuracy, ulps, request):
 MIXED = list(itertools.permutations(DTYPES, 2))
 
 
-SMALL_FLOATS = pytest.mark.xfail(strict=True, reason="arctan2(int8, uint8) is float32, float16 in NumPy")
-
-
 @pytest.mark.parametrize(
-    "name",
-    [
-        *("add", "divide", "less", "power", "bitwise_and", "maximum", "logical_or", "left_shift"),
-        pytest.param("arctan2", marks=SMALL_FLOATS),
-    ],
+    "name", ["add", "divide", "less", "power", "bitwise_and", "maximum", "logical_or", "left_shift", "arctan2"]
 )
 def test_result_types(name):
     for pair in itertools.product(DTYPES, repeat=2):
@@ -150,8 +127,6 @@ def test_result_types(name):
             with pytest.raises(TypeError):
                 td.ufuncs[name].result_type(*(td.ones(1, dtype) for dtype in pair))
             continue
-        if name == "power" and pair == ("bool", "bool"):
-            continue  # see test_binary
         assert td.ufuncs[name].result_type(*(td.ones(1, dtype) for dtype in pair)) == expected, pair
 
 
@@ -167,9 +142,7 @@ NUMBERS = [True, 0, 1, -1, 7, 255, 1.5, -0.0, float("inf"), float("nan"), 1e300]
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["add", "multiply", "divide", "less", "equal", "maximum", "bitwise_or"])
-def test_python_numbers(name, dtype, numbers, request):
-    if name == "divide" and dtype in ("int8", "uint8", "uint16", "uint32", "uint64"):
-        request.applymarker(pytest.mark.xfail(strict=True, reason="division refuses numbers outside the integer type"))
+def test_python_numbers(name, dtype, numbers):
     x = numbers(dtype, 37, 5)
     for number, swapped in itertools.product(NUMBERS, (False, True)):
         args = (number, x) if swapped else (x, number)
@@ -185,11 +158,9 @@ def test_python_numbers(name, dtype, numbers, request):
         np.testing.assert_array_equal(result.get(), expected, err_msg=f"{name} {dtype} {number}")
 
 
-@pytest.mark.parametrize("number", [300, -1, 2**31, 2**40, 2**63, -(2**63)])
+@pytest.mark.parametrize("number", [300, -1, 2**31, 2**40, 2**63, -(2**63), 2**64, -(2**70)])
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32", "int64", "uint64"])
-def test_comparison_with_large_numbers(dtype, number, numbers, request):
-    if number == 2**63 and dtype != "uint64":
-        request.applymarker(pytest.mark.xfail(strict=True, reason="2**63 counts as a negative number"))
+def test_comparison_with_large_numbers(dtype, number, numbers):
     x = numbers(dtype, 37, 6)
     for name in ("less", "equal", "greater_equal", "not_equal"):
         np.testing.assert_array_equal(td.ufuncs[name](td.asarray(x), number).get(), getattr(np, name)(x, number), name)

@@ -202,7 +202,6 @@ def test_wrapping_sums():
     assert td.asarray(z).sum().get() == z.sum()
 
 
-@pytest.mark.xfail(strict=True, reason="the parts are long running sums: 1e-5 off where NumPy is 1e-8 off")
 def test_precision_of_float32_sums():
     x = np.full(2**22, 0.1, "float32")
     assert float(td.asarray(x).sum()) == pytest.approx(float(x.sum(dtype="float64")), rel=1e-6)

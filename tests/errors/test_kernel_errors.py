@@ -1,0 +1,317 @@
+"""Every error of the kernel language: its class, its words, and the place it points at."""
+
+import importlib.util
+import re
+import textwrap
+
+import numpy as np
+import pytest
+
+import treadle as td
+from treadle import cuda, errors
+
+HEAD = """
+import math
+import numpy as np
+from treadle import cuda
+
+GLOBAL_LIST = [1, 2]
+GLOBAL_ARRAY = np.zeros(3)
+
+@cuda.jit(device=True)
+def helper(a, b):
+    return a + b
+
+@cuda.jit(device=True)
+def returns_nothing(a):
+    return
+
+@cuda.jit(device=True)
+def recursive(n):
+    if n < 2:
+        return 1
+    return n * recursive(n - 1)
+"""
+
+# (body, exception, message, text that the caret points at); x is a 1-d float64 array, m a 2-d one, n an int64.
+UNSUPPORTED, TYPING = errors.UnsupportedError, errors.TypingError
+CASES = {
+    "try": ("try:\n    x[0] = 1\nexcept ValueError:\n    pass", UNSUPPORTED, "exceptions cannot be caught", "try"),
+    "with": ("with n:\n    pass", UNSUPPORTED, "context managers", "with"),
+    "lambda": ("f = lambda v: v", UNSUPPORTED, "Lambda is not supported", "lambda v: v"),
+    "list comprehension": ("y = [v for v in range(3)]", UNSUPPORTED, "ListComp", "[v for v in range(3)]"),
+    "list": ("y = [1, 2]", UNSUPPORTED, "List is not supported", "[1, 2]"),
+    "dict": ("y = {1: 2}", UNSUPPORTED, "Dict is not supported", "{1: 2}"),
+    "set": ("y = {1, 2}", UNSUPPORTED, "Set is not supported", "{1, 2}"),
+    "yield": ("yield n", UNSUPPORTED, "generators", "yield n"),
+    "nested function": ("def inner():\n    pass", UNSUPPORTED, "outside the kernel", "def"),
+    "import": ("import os", UNSUPPORTED, "import at module level", "import os"),
+    "global": ("global q", UNSUPPORTED, "frozen", "global q"),
+    "delete": ("q = 1\ndel q", UNSUPPORTED, "Delete", "del q"),
+    "raise": ("raise ValueError('x')", UNSUPPORTED, "Raise is not supported", "raise"),
+    "assert": ("assert n > 0", UNSUPPORTED, "Assert is not supported", "assert n > 0"),
+    "f-string": ("s = f'{n}'", UNSUPPORTED, "JoinedStr", "f'{n}'"),
+    "for else": ("for j in range(3):\n    pass\nelse:\n    n = 1", UNSUPPORTED, "else part", "for"),
+    "while else": ("while n:\n    break\nelse:\n    n = 1", UNSUPPORTED, "else part", "while"),
+    "in": ("if n in (1, 2):\n    pass", UNSUPPORTED, "'in' is not supported", "n in (1, 2)"),
+    "keyword argument": ("y = helper(a=1, b=2)", UNSUPPORTED, "positional arguments", "a=1"),
+    "complex literal": ("y = 1j", UNSUPPORTED, "complex", "1j"),
+    "walrus": ("if (k := n) > 2:\n    pass", UNSUPPORTED, "NamedExpr", "k := n"),
+    "star": ("a, *b = (1, 2, 3)", UNSUPPORTED, "names and array elements", "*b"),
+    "unknown name": ("y = undefined_name + 1", UNSUPPORTED, "name 'undefined_name' is not defined", "undefined_name"),
+    "unknown attribute": ("y = math.no_such(n)", UNSUPPORTED, "'math' has no attribute 'no_such'", "math.no_such"),
+    "python object": ("y = GLOBAL_LIST[0]", UNSUPPORTED, "'GLOBAL_LIST' is a list", "GLOBAL_LIST"),
+    "global array": ("y = GLOBAL_ARRAY[0]", UNSUPPORTED, "pass arrays as arguments", "GLOBAL_ARRAY"),
+    "unsupported builtin": ("y = sorted(x)", UNSUPPORTED, "sorted", "sorted"),
+    "print": ("print(n)", UNSUPPORTED, "print", "print"),
+    "recursion": ("y = recursive(n)", UNSUPPORTED, "calls itself", "recursive(n - 1)"),
+    "for over array": ("for v in x:\n    pass", UNSUPPORTED, r"runs over range\(...\)", None),
+    "array operand": ("y = x + 1", TYPING, "expected a number, got an array", "x + 1"),
+    "bit operation on float": ("y = x[0] & 1", TYPING, "unsupported operand types for &", "x[0] & 1"),
+    "invert float": ("y = ~x[0]", TYPING, "unary ~", "~x[0]"),
+    "float index": ("y = x[1.5]", TYPING, "array index: expected an integer, got float64", "x[1.5]"),
+    "too many indices": ("y = x[0, 1]", TYPING, "too many indices", "x[0, 1]"),
+    "too few indices in a store": ("m[0] = 1", TYPING, "expected 2 indices, got 1", "m[0]"),
+    "array stored": ("x[0] = m", TYPING, "stored value: expected a number", "x[0]"),
+    "tuple index at run time": ("t = (1, 2)\ny = t[n]", TYPING, "constant integer", "t[n]"),
+    "tuple index out of range": ("t = (1, 2)\ny = t[5]", TYPING, "out of range", "t[5]"),
+    "tuple changed": ("t = (1, 2)\nt[0] = 5", TYPING, "tuples cannot be changed", "t[0]"),
+    "unpacking": ("a, b = (1, 2, 3)", TYPING, "cannot unpack", None),
+    "unpacking a number": ("a, b = n", TYPING, "cannot unpack", None),
+    "number indexed": ("y = n[0]", TYPING, "cannot index", "n[0]"),
+    "number called": ("y = n(0)", TYPING, "cannot call", "n(0)"),
+    "number stored into": ("n[0] = 1", TYPING, "cannot store into", "n[0]"),
+    "argument count": ("y = helper(1)", TYPING, "helper: expected 2 arguments, got 1", "helper(1)"),
+    "argument count of a builtin": ("y = math.sin(n, n)", TYPING, "sin: expected 1 arguments, got 2", "math.sin(n, n)"),
+    "type argument count": ("y = np.int32(1, 2)", TYPING, "int32: expected 1 argument, got 2", "np.int32(1, 2)"),
+    "float range": ("for j in range(2.5):\n    pass", TYPING, "range: expected integers", "range(2.5)"),
+    "zero step": ("for j in range(0, 5, 0):\n    pass", TYPING, "step must not be zero", "range(0, 5, 0)"),
+    "range outside a loop": ("y = range(3)", TYPING, "range is for loops", "range(3)"),
+    "kernel result": ("return n", TYPING, "a kernel returns nothing", "return n"),
+    "grid of a variable": ("i = cuda.grid(n)", TYPING, "constant 1, 2 or 3", "cuda.grid(n)"),
+    "grid of 4": ("i = cuda.grid(4)", TYPING, "constant 1, 2 or 3", "cuda.grid(4)"),
+    "used before assignment": ("y = z + 1\nz = 2", TYPING, "'z' is used before anything is assigned", None),
+    "mixed kinds": ("v = 1\nif n > 3:\n    v = x", TYPING, "cannot unify int64 and array", None),
+    "array attribute": ("y = x.flat", TYPING, "no attribute 'flat'", "x.flat"),
+    "number attribute": ("y = n.bit_length", TYPING, "no attribute 'bit_length'", "n.bit_length"),
+    "is": ("if n is n:\n    pass", TYPING, "compares with None only", "n is n"),
+    "literal too large": ("y = 100000000000000000000", TYPING, "does not fit into 64 bits", None),
+    "result of nothing": ("y = returns_nothing(n) + 1", TYPING, "expected a number, got None", None),
+    "negative slice step": ("y = x[::-1]", TYPING, "positive step", None),
+    "popc of float": ("y = cuda.popc(x[0])", TYPING, "popc: expected integers", "cuda.popc(x[0])"),
+    "len of a number": ("y = len(n)", TYPING, "len: expected an array or tuple", "len(n)"),
+    "string": ("x[0] = 'a'", TYPING, "expected a number, got a string", None),
+}
+KNOWN = {"recursion": "is a plain NotImplementedError", "for over array": "is a plain NotImplementedError"}
+
+
+def module_of(tmp_path, body, name="errors_module"):
+    path = tmp_path / f"{name}.py"
+    text = HEAD + "\n@cuda.jit\ndef kernel(x, m, n):\n" + textwrap.indent(body, "    ") + "\n"
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module, path, text.splitlines()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_messages(case, tmp_path, request):
+    if case in KNOWN:
+        request.applymarker(pytest.mark.xfail(strict=True, reason=KNOWN[case]))
+    body, exception, message, pointed = CASES[case]
+    module, path, lines = module_of(tmp_path, body)
+    x = td.zeros(4)
+    with pytest.raises(exception, match=message) as caught:
+        module.kernel[1, 1](x, td.zeros((2, 2)), 3)
+    assert isinstance(caught.value, errors.CompileError)
+    text = str(caught.value)
+    place = re.search(r'File "(.*)", line (\d+)\n(.*)\n( *)(\^+)', text)
+    assert place, text
+    assert place[1] == str(path)
+    line = lines[int(place[2]) - 1]
+    assert place[3].strip() == line.strip()
+    marked = place[3][len(place[4]) : len(place[4]) + len(place[5])]
+    if pointed is not None:
+        assert pointed in line, text
+        assert marked == pointed or (marked and pointed.startswith(marked)) or (len(marked) > 1 and pointed in marked), (marked, text)
+    assert x.tolist() == [0, 0, 0, 0]
+    # The next correct call works.
+    good, _, _ = module_of(tmp_path, "x[cuda.grid(1)] = n", "good_module")
+    good.kernel[1, 4](x, td.zeros((2, 2)), 3)
+    assert x.tolist() == [3, 3, 3, 3]
+
+
+def test_error_is_repeated(tmp_path):
+    module, _, _ = module_of(tmp_path, "y = undefined_name")
+    for _ in range(2):
+        with pytest.raises(errors.UnsupportedError, match="undefined_name"):
+            module.kernel[1, 1](td.zeros(1), td.zeros((1, 1)), 1)
+
+
+def test_classes():
+    assert issubclass(errors.TypingError, (errors.CompileError,)) and issubclass(errors.TypingError, TypeError)
+    assert issubclass(errors.UnsupportedError, errors.CompileError)
+    assert issubclass(errors.UnsupportedError, NotImplementedError)
+    assert issubclass(errors.DeviceError, RuntimeError) and issubclass(errors.OutOfMemoryError, MemoryError)
+
+
+@cuda.jit
+def simple(x, n):
+    i = cuda.grid(1)
+    x[i] = n
+
+
+ARGUMENTS = [
+    ((np.zeros(3), 1), TypeError, "argument 'x'.*NumPy array on the host"),
+    (([1, 2], 1), TypeError, "argument 'x'.*got list"),
+    (("text", 1), TypeError, "argument 'x'.*got str"),
+    ((None, 1), TypeError, "argument 'x'.*got NoneType"),
+    (({}, 1), TypeError, "argument 'x'.*got dict"),
+    ((1 + 2j, 1), TypeError, "argument 'x'.*got complex"),
+]
+
+
+@pytest.mark.parametrize(("args", "exception", "message"), ARGUMENTS, ids=lambda v: type(v).__name__)
+def test_bad_arguments(args, exception, message):
+    with pytest.raises(exception, match=message):
+        simple[1, 1](*args)
+    x = td.zeros(2)
+    simple[1, 2](x, 5)
+    assert x.tolist() == [5, 5]
+
+
+@pytest.mark.parametrize("args", [(), (1,), (1, 2, 3)])
+def test_argument_count(args):
+    with pytest.raises(TypeError, match="simple"):
+        simple[1, 1](td.zeros(1), *args[1:]) if len(args) == 1 else simple[1, 1](*args)
+
+
+def test_tuple_with_host_array():
+    with pytest.raises(TypeError):
+        simple[1, 1](td.zeros(1), (np.zeros(2), 1))
+
+
+def test_integer_too_large():
+    for value in (2**64, -(2**63) - 1):
+        with pytest.raises((OverflowError, TypeError, ValueError)):
+            simple[1, 1](td.zeros(1), value)
+
+
+LAUNCHES = [
+    ((1, 0), errors.DeviceError, "CUDA_ERROR_INVALID_VALUE.*block"),
+    ((1, -1), errors.DeviceError, "CUDA_ERROR_INVALID_VALUE.*block"),
+    ((1, 1025), errors.DeviceError, "CUDA_ERROR_INVALID_VALUE.*1024"),
+    ((1, 2048), errors.DeviceError, "CUDA_ERROR_INVALID_VALUE"),
+    ((1, (32, 33)), errors.DeviceError, "CUDA_ERROR_INVALID_VALUE.*1024 threads, got 1056"),
+    ((1, (1, 1, 65)), errors.DeviceError, "CUDA_ERROR_INVALID_VALUE.*dimension 2"),
+    ((-1, 1), errors.DeviceError, "CUDA_ERROR_INVALID_VALUE.*grid"),
+    ((2**31, 1), errors.DeviceError, "CUDA_ERROR_INVALID_VALUE.*grid"),
+    (((1, 70000), 1), errors.DeviceError, "CUDA_ERROR_INVALID_VALUE.*grid"),
+    ((1, 2**40), errors.DeviceError, "CUDA_ERROR_INVALID_VALUE"),
+    ((1, (2**32, 2**32, 1)), errors.DeviceError, "CUDA_ERROR_INVALID_VALUE"),
+    ((77.0, 1), TypeError, "grid: expected an integer"),
+    ((1, 1.5), TypeError, "block: expected an integer"),
+    ((1, (1, 2.0)), TypeError, "block: expected an integer"),
+    (("1", 1), TypeError, "grid"),
+    ((None, 1), TypeError, "grid"),
+    ((1, (1, 1, 1, 1)), ValueError, "block: expected an integer or a tuple of 1 to 3 integers, got 4"),
+    (((1, 1, 1, 1), 1), ValueError, "grid: expected an integer or a tuple of 1 to 3 integers, got 4"),
+    (((), 1), ValueError, "grid: .*got 0"),
+    ((1,), ValueError, "expected kernel"),
+    (5, ValueError, "expected kernel"),
+    ((1, 1, 0, 0, 0), ValueError, "expected kernel"),
+    ((1, 1, "stream"), TypeError, "stream: expected a stream"),
+    pytest.param(
+        *((1, 2**70), (OverflowError, errors.DeviceError, ValueError, TypeError), "."),
+        marks=pytest.mark.xfail(strict=True, raises=RuntimeError, reason="std::bad_cast"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("config", "exception", "message"), LAUNCHES, ids=lambda v: str(v)[:30])
+def test_bad_launches(config, exception, message):
+    x = td.zeros(1)
+    with pytest.raises(exception, match=message):
+        simple[config](x, 1)
+    td.synchronize()
+    assert x.tolist() == [0]
+    simple[1, 1](x, 2)
+    assert x.tolist() == [2]
+
+
+@pytest.mark.xfail(strict=True, reason="kernel[1.0, 64.0] finds the launcher of kernel[1, 64]: 1.0 == 1")
+def test_floats_are_refused_after_integers_too():
+    x = td.zeros(1)
+    simple[1, 64](x, 1)
+    with pytest.raises(TypeError, match="grid"):
+        simple[1.0, 64.0](x, 1)
+
+
+def test_error_name():
+    with pytest.raises(errors.DeviceError) as caught:
+        simple[1, 2048](td.zeros(1), 1)
+    assert caught.value.name == "CUDA_ERROR_INVALID_VALUE"
+
+
+def test_empty_grid_and_arrays():
+    x = td.zeros(3)
+    simple[0, 32](x, 1)
+    simple[(0, 5), (8, 8)](x, 1)
+    simple[1, 32](td.zeros(0), 1)
+    td.synchronize()
+    assert x.tolist() == [0, 0, 0]
+
+
+def test_calls_without_launch():
+    with pytest.raises(ValueError, match="needs a launch configuration"):
+        simple(td.zeros(1), 1)
+
+    @cuda.jit(device=True)
+    def function(x):
+        return x
+
+    assert function(3) == 3
+    with pytest.raises(TypeError, match="device function"):
+        function[1, 1](td.zeros(1))
+    with pytest.raises(TypeError, match="only inside a kernel"):
+        cuda.grid(1)
+
+
+def test_jit_options():
+    def function(x):
+        pass
+
+    with pytest.raises(TypeError, match="unknown option 'speed'"):
+        cuda.jit(speed=3)(function)
+    with pytest.raises(ValueError, match="bounds: expected 'guard', 'raise' or 'off'"):
+        cuda.jit(bounds="maybe")(function)
+    with pytest.raises(ValueError, match="host_arrays"):
+        cuda.jit(host_arrays="yes")(function)
+    with pytest.raises(TypeError, match="compiled already"):
+        cuda.jit(cuda.jit(function))
+    with pytest.raises(TypeError, match="expected a function or a signature"):
+        cuda.jit(5)
+    with pytest.raises(TypeError, match="expected a function"):
+        cuda.jit(device=True)(5)
+    for signature in ("void(float32", "void(what[:])", "void(float32[2])", "nonsense"):
+        with pytest.raises(TypeError, match="signature"):
+            cuda.jit(signature)(function)
+
+
+def test_source_that_cannot_be_found():
+    names = {}
+    exec("from treadle import cuda\n@cuda.jit\ndef k(x):\n    x[0] = 1\n", names)
+    with pytest.raises(errors.CompileError, match="source text is not available"):
+        names["k"][1, 1](td.zeros(1))
+
+
+@pytest.mark.parametrize("parameters", ["*x", "**x", "x, *, y", "x, y, /"])
+def test_parameters(parameters, tmp_path):
+    path = tmp_path / "parameters.py"
+    path.write_text(f"from treadle import cuda\n@cuda.jit\ndef kernel({parameters}):\n    pass\n")
+    spec = importlib.util.spec_from_file_location("parameters", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    with pytest.raises(errors.UnsupportedError, match="plain positional names"):
+        module.kernel[1, 1](td.zeros(1))
