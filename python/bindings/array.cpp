@@ -30,14 +30,19 @@ std::vector<array::Index> to_index(nb::handle item) {
             const auto bound = [&](const char* name, bool& has, std::int64_t& value) {
                 const nb::object limit = part.attr(name);
                 has = !limit.is_none();
-                if (has) value = nb::cast<std::int64_t>(nb::int_(limit));
+                if (has) value = to_integer(limit);
             };
             bool has_step = false;
             bound("start", index.has_start, index.start);
             bound("stop", index.has_stop, index.stop);
             bound("step", has_step, index.step);
-        } else if (PyIndex_Check(part.ptr()) && !PyBool_Check(part.ptr()) && !nb::isinstance<Array>(part)) {
-            index.start = nb::cast<std::int64_t>(nb::int_(nb::borrow<nb::object>(part)));
+        } else if (nb::isinstance<Array>(part) &&
+                   (nb::inst_ptr<Array>(part)->rank() != 0 || !is_integer(nb::inst_ptr<Array>(part)->dtype()))) {
+            throw Error(ErrorKind::Index,
+                        "index: boolean masks and index arrays are not supported yet: expected integers, slices, None "
+                        "or '...'");
+        } else if (PyIndex_Check(part.ptr()) && !PyBool_Check(part.ptr())) {
+            index.start = to_integer(part);
         } else {
             throw Error(ErrorKind::Index, "index: expected integers, slices, None or '...', got " +
                                               nb::cast<std::string>(part.type().attr("__name__")));
@@ -93,7 +98,7 @@ void copy_from_host(const Array& self, nb::handle buffer) {
     const bool fits = view.len == self.size_bytes();
     if (fits) {
         // The device may not read the caller's memory after this returns.
-        const nb::gil_scoped_release release;
+        const UnlockedWait unlocked;
         device::Stream& stream = array::current_stream();
         device::Storage* uses[] = {self.storage().get()};
         stream.copy(self.data(), view.buf, static_cast<std::size_t>(view.len), uses);
@@ -111,7 +116,7 @@ void copy_to_host(const Array& self, nb::handle buffer) {
     const auto release_view = [&] { PyBuffer_Release(&view); };
     try {
         if (fits) {
-            const nb::gil_scoped_release release;
+            const UnlockedWait unlocked;
             device::Stream& stream = array::current_stream();
             device::Storage* uses[] = {source.storage().get()};
             stream.copy(view.buf, source.data(), static_cast<std::size_t>(view.len), uses);
@@ -165,7 +170,7 @@ Array copy_of(const Array& self) { return array::contiguous_copy(self); }
 }  // namespace
 
 void bind_array(nb::module_& module) {
-    nb::class_<Array>(module, "ndarray", nb::dynamic_attr(), nb::is_weak_referenceable())
+    nb::class_<Array>(module, "ndarray", nb::is_weak_referenceable())
         .def_prop_ro("shape", &shape_of)
         .def_prop_ro("strides", &strides_of)
         .def_prop_ro("size", &Array::size)
@@ -177,7 +182,7 @@ void bind_array(nb::module_& module) {
         .def_prop_ro("_c_contiguous", &Array::is_c_contiguous)
         .def_prop_ro("_f_contiguous", &Array::is_f_contiguous)
         .def("_get", &get_item, nb::arg("item").none())
-        .def("_set", &set_item, nb::arg("item").none(), nb::arg("value"))
+        .def("_set", &set_item, nb::arg("item").none(), nb::arg("value").none())
         .def("_reshape", &reshape, nb::arg("shape"))
         .def("_view", &view_as, nb::arg("dtype"))
         .def("_transpose", &array::transpose, nb::arg("axes"))
@@ -186,7 +191,7 @@ void bind_array(nb::module_& module) {
         .def("_squeeze", &array::squeeze, nb::arg("axis").none())
         .def("_astype", &astype, nb::arg("dtype"))
         .def("_copy", &copy_of)
-        .def("_fill", &fill, nb::arg("value"))
+        .def("_fill", &fill, nb::arg("value").none())
         .def("_copy_from_host", &copy_from_host, nb::arg("buffer"))
         .def("_copy_to_host", &copy_to_host, nb::arg("buffer"));
     nb::class_<array::Generator>(module, "Generator")

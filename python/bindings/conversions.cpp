@@ -14,14 +14,21 @@ DType to_dtype(nb::handle name) {
     throw Error(ErrorKind::Type, "dtype: expected a boolean, integer or floating type, got '" + text + "'");
 }
 
+std::int64_t to_integer(nb::handle value) {
+    const nb::object number = nb::steal(PyNumber_Index(value.ptr()));
+    if (!number.is_valid()) throw nb::python_error();
+    const long long result = PyLong_AsLongLong(number.ptr());
+    if (result == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+    return result;
+}
+
 array::Dims to_dims(nb::handle shape) {
     array::Dims dims;
     if (PyIndex_Check(shape.ptr())) {
-        dims.push_back(nb::cast<std::int64_t>(nb::int_(nb::borrow<nb::object>(shape))));
+        dims.push_back(to_integer(shape));
         return dims;
     }
-    for (const nb::handle item : nb::iter(shape))
-        dims.push_back(nb::cast<std::int64_t>(nb::int_(nb::borrow<nb::object>(item))));
+    for (const nb::handle item : nb::iter(shape)) dims.push_back(to_integer(item));
     return dims;
 }
 
@@ -34,6 +41,10 @@ nb::tuple to_tuple(const array::Dims& dims) {
 
 std::optional<std::vector<std::int64_t>> to_axes(nb::handle axes) {
     if (axes.is_none()) return std::nullopt;
+    if (!PyIndex_Check(axes.ptr()) && !PyTuple_Check(axes.ptr()) && !PyList_Check(axes.ptr())) {
+        throw Error(ErrorKind::Type, "axis: expected None, an integer or a tuple of integers, got " +
+                                         nb::cast<std::string>(axes.type().attr("__name__")));
+    }
     const array::Dims dims = to_dims(axes);
     return std::vector<std::int64_t>(dims.begin(), dims.end());
 }

@@ -1,5 +1,9 @@
 #include "device/device.h"
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 
@@ -31,6 +35,11 @@ nb::tuple memory_use() {
     return nb::make_tuple(use.used_bytes, use.cached_bytes);
 }
 
+std::atomic<bool> ending{false};
+const std::thread::id main_thread = std::this_thread::get_id();
+
+void interpreter_ends() { ending = true; }
+
 void synchronize() { device::current_device().synchronize(); }
 void release_cached_memory() { device::current_device().release_cached_memory(); }
 std::shared_ptr<device::Stream> default_stream() { return device::current_device().default_stream(); }
@@ -41,8 +50,16 @@ std::shared_ptr<device::Event> create_event() { return device::current_device().
 
 }  // namespace
 
+UnlockedWait::UnlockedWait() : state_(PyEval_SaveThread()) {}
+
+UnlockedWait::~UnlockedWait() {
+    while (ending && std::this_thread::get_id() != main_thread) std::this_thread::sleep_for(std::chrono::seconds(1));
+    PyEval_RestoreThread(state_);
+}
+
 void bind_device(nb::module_& module) {
-    const nb::call_guard<nb::gil_scoped_release> unlocked;
+    const nb::call_guard<UnlockedWait> unlocked;
+    nb::module_::import_("atexit").attr("register")(nb::cpp_function(&interpreter_ends));
     nb::class_<device::Stream>(module, "Stream")
         .def("synchronize", &device::Stream::synchronize, unlocked)
         .def("query", &device::Stream::query)

@@ -86,7 +86,10 @@ bool add_argument(Arguments& arguments, nb::handle value) {
             arguments.add_scalar(DType::Int64, static_cast<std::uint64_t>(number));
         } else {
             const unsigned long long large = PyLong_AsUnsignedLongLong(object);
-            if (PyErr_Occurred() != nullptr) throw nb::python_error();
+            if (PyErr_Occurred() != nullptr) {
+                PyErr_Clear();
+                return false;
+            }
             arguments.add_scalar(DType::UInt64, large);
         }
     } else if (PyTuple_Check(object) && PyTuple_Size(object) > 0) {
@@ -129,7 +132,16 @@ Launcher make_launcher(std::shared_ptr<runtime::Function> function, nb::handle g
     return launcher;
 }
 
-void launch(const Launcher& self, nb::args args) {
+void launch(const Launcher& self, nb::args args, nb::kwargs keywords) {
+    if (keywords.size() != 0)
+        throw Error(ErrorKind::Type,
+                    self.function->name() + ": a launch takes its arguments by position, not by keyword");
+    if (args.size() != self.names.size()) {
+        std::string names;
+        for (const std::string& name : self.names) names += (names.empty() ? "" : ", ") + name;
+        throw Error(ErrorKind::Type, self.function->name() + ": expected " + std::to_string(self.names.size()) +
+                                         " arguments (" + names + "), got " + std::to_string(args.size()));
+    }
     static thread_local Arguments arguments;
     arguments.clear();
     nb::list keeps;

@@ -15,6 +15,19 @@ namespace treadle::bindings {
 
 namespace nb = nanobind;
 
+// Gives up the interpreter's lock for a wait. When the interpreter ends meanwhile, a thread that is not the main one
+// stays here: taking the lock again would unwind it through frames that cannot be unwound.
+class UnlockedWait {
+public:
+    UnlockedWait();
+    ~UnlockedWait();
+    UnlockedWait(const UnlockedWait&) = delete;
+    UnlockedWait& operator=(const UnlockedWait&) = delete;
+
+private:
+    PyThreadState* state_;
+};
+
 void bind_errors(nb::module_& module);
 void bind_device(nb::module_& module);
 void bind_array(nb::module_& module);
@@ -23,8 +36,9 @@ void bind_kernel(nb::module_& module);
 void bind_cache(nb::module_& module);
 
 // conversions.cpp
-DType to_dtype(nb::handle name);        // from NumPy's type string or Treadle's name
-array::Dims to_dims(nb::handle shape);  // an integer or a sequence of integers
+DType to_dtype(nb::handle name);            // from NumPy's type string or Treadle's name
+std::int64_t to_integer(nb::handle value);  // raises TypeError for what is no integer, OverflowError beyond 64 bits
+array::Dims to_dims(nb::handle shape);      // an integer or a sequence of integers
 nb::tuple to_tuple(const array::Dims& dims);
 std::optional<std::vector<std::int64_t>> to_axes(nb::handle axes);
 // Keeps the arrays that operands are converted from alive while they are used.

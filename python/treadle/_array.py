@@ -29,6 +29,9 @@ class Flags:
         self.c_contiguous: bool = array._c_contiguous
         self.f_contiguous: bool = array._f_contiguous
 
+    def __repr__(self) -> str:
+        return f"  C_CONTIGUOUS : {self.c_contiguous}\n  F_CONTIGUOUS : {self.f_contiguous}"
+
     def __getitem__(self, name: str) -> bool:
         return {"C_CONTIGUOUS": self.c_contiguous, "F_CONTIGUOUS": self.f_contiguous}[name]
 
@@ -115,6 +118,8 @@ class ArrayMethods:
         return (self._get(i) for i in range(self.shape[0]))
 
     def __bool__(self: Any) -> bool:
+        if self.size == 0:
+            raise ValueError("the truth value of an empty array is ambiguous: use size > 0")
         if self.size != 1:
             raise ValueError("the truth value of an array with more than one element is ambiguous: use any() or all()")
         return bool(_scalar(self))
@@ -159,9 +164,15 @@ class ArrayMethods:
     def __dlpack_device__(self: Any) -> tuple[int, int]:
         return (1, 0)
 
-    def item(self: Any) -> Any:
-        """The only element as a Python number. Raises TypeError when there are more."""
-        return _scalar(self)
+    def item(self: Any, *index: Any) -> Any:
+        """An element as a Python number: the only one, or the one at an index (of the flattened array, or one number an axis)."""
+        if not index:
+            return _scalar(self)
+        return _scalar(
+            self._reshape(-1)._get(index[0])
+            if len(index) == 1 and not isinstance(index[0], tuple)
+            else self._get(index)
+        )
 
     def tolist(self: Any) -> Any:
         """The elements as nested lists of Python numbers."""
@@ -229,6 +240,18 @@ class ArrayMethods:
     def squeeze(self: Any, axis: int | None = None) -> ndarray:
         """The view without axes of length 1."""
         return self._squeeze(axis)
+
+    def swapaxes(self: Any, axis1: int, axis2: int) -> ndarray:
+        """The view with two axes exchanged."""
+        from treadle._creation import swapaxes
+
+        return swapaxes(self, axis1, axis2)
+
+    def clip(self: Any, min: Any = None, max: Any = None, out: Any = None) -> ndarray:
+        """The elements limited to [min, max]; None leaves a side open."""
+        from treadle._functions import clip
+
+        return clip(self, min, max, out=out)
 
     def sum(self: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> ndarray:
         """Sum of the elements over an axis, several, or all."""

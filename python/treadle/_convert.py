@@ -55,12 +55,17 @@ class HostArrayPassed(Exception):
 
 def argument(value: Any, kernel: str, name: str, copies_host_arrays: bool) -> Any:
     """A kernel argument that is no device array, Python number or tuple. Raises TypeError naming the parameter."""
-    if isinstance(value, np.generic):
-        return scalar_bits(value)
-    if isinstance(value, np.ndarray):
-        if copies_host_arrays:
+    try:
+        if isinstance(value, np.generic):
+            return scalar_bits(value)
+        if isinstance(value, np.ndarray) and copies_host_arrays:
+            dtype_name(value.dtype, "argument")
             raise HostArrayPassed
+    except TypeError as error:
+        raise TypeError(f"{kernel}: argument '{name}': {str(error).split(': ', 1)[1]}") from None
+    if isinstance(value, int):
+        raise OverflowError(f"{kernel}: argument '{name}': expected an integer of at most 64 bits, got {value}")
+    what = type(value).__name__
+    if isinstance(value, np.ndarray):
         what = "a NumPy array on the host: copy it with treadle.asarray(...)"
-    else:
-        what = type(value).__name__
     raise TypeError(f"{kernel}: argument '{name}': expected a device array, a number or a tuple of these, got {what}")

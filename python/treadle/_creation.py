@@ -82,7 +82,7 @@ def ones(shape: Any, dtype: Any = None, order: str = "C") -> ndarray:
 
 
 def _like(a: ndarray, dtype: Any, shape: Any) -> tuple[Any, str]:
-    return (a.shape if shape is None else shape), (a._dtype_name if dtype is None else dtype_name(dtype))
+    return (a.shape if shape is None else shape), dtype_name(a.dtype if dtype is None else dtype)
 
 
 def empty_like(a: ndarray, dtype: Any = None, shape: Any = None) -> ndarray:

@@ -14,7 +14,7 @@ import numpy as np
 
 from treadle._syntax import FunctionWalker, UnsupportedSyntax, number_text
 from treadle._types import SUPPORTED
-from treadle.cuda._intrinsics import Intrinsic
+from treadle.cuda._intrinsics import NOT_YET, Intrinsic
 from treadle.errors import CompileError, UnsupportedError
 
 _PYTHON: tuple[Any, ...] = (abs, bool, divmod, float, int, len, max, min, pow, range, round)
@@ -47,16 +47,34 @@ def _builtin_names() -> dict[Any, str]:
 _BUILTINS = _builtin_names()
 
 
+# Source text that came along with pickled kernels, by what identifies their functions.
+_carried: dict[tuple[str, int, bytes], tuple[str, int, str]] = {}
+
+
+def _identity(function: types.FunctionType) -> tuple[str, int, bytes]:
+    code = function.__code__
+    return (code.co_name, code.co_firstlineno, code.co_code)
+
+
+def take_sources(sources: dict[tuple[str, int, bytes], tuple[str, int, str]]) -> None:
+    """Keeps source text for functions whose files are not here."""
+    _carried.update(sources)
+
+
 class Source:
     """Where a function stands: file, first line and text, dedented."""
 
     def __init__(self, function: types.FunctionType) -> None:
-        self.file = function.__code__.co_filename
         try:
             lines, self.first_line = inspect.getsourcelines(function)
+            self.file = function.__code__.co_filename
+            self.text = textwrap.dedent("".join(lines))
         except (OSError, TypeError) as error:
-            raise CompileError(f"kernel '{function.__name__}': its source text is not available ({error})") from None
-        self.text = textwrap.dedent("".join(lines))
+            if _identity(function) not in _carried:
+                raise CompileError(
+                    f"kernel '{function.__name__}': its source text is not available ({error})"
+                ) from None
+            self.file, self.first_line, self.text = _carried[_identity(function)]
 
     def describe(self, line: int, column: int, end: int) -> str:
         text = self.text.splitlines()[line] if 0 <= line < len(self.text.splitlines()) else ""
@@ -95,6 +113,10 @@ class Program:
         self._add(function)
         self.text = "\n".join(self._texts)
 
+    def portable_sources(self) -> dict[tuple[str, int, bytes], tuple[str, int, str]]:
+        """The source text of every function, for a process that does not have the files."""
+        return {_identity(function): source for function, source in zip(self._functions, self.sources, strict=True)}
+
     def _add(self, function: types.FunctionType) -> int:
         for number, known in enumerate(self._functions):
             if known is function:
@@ -112,6 +134,8 @@ class Program:
             value = names[name] if name in names else getattr(builtins, name)
             used = 0
             while used < len(chain) and _is_namespace(value):
+                if chain[used] in NOT_YET and getattr(value, "__name__", "") in ("treadle.cuda", "numba.cuda"):
+                    raise UnsupportedSyntax(f"cuda.{chain[used]} is not supported in kernels yet", node, 1)
                 if not hasattr(value, chain[used]):
                     raise UnsupportedSyntax(f"'{name}' has no attribute '{chain[used]}'", node, 1)
                 value = getattr(value, chain[used])

@@ -36,6 +36,36 @@ _COMPARE = {
     ast.Is: "is",
     ast.IsNot: "is_not",
 }
+_CONSTRUCTS = {
+    "JoinedStr": "an f-string",
+    "NamedExpr": "an assignment expression (:=)",
+    "Global": "a global statement",
+    "Nonlocal": "a nonlocal statement",
+    "FunctionDef": "a nested function",
+    "AsyncFunctionDef": "a coroutine",
+    "ClassDef": "a class",
+    "Match": "a match statement",
+    "Try": "a try statement",
+    "TryStar": "a try statement",
+    "With": "a with statement",
+    "Raise": "a raise statement",
+    "Assert": "an assert statement",
+    "Delete": "a del statement",
+    "Import": "an import",
+    "ImportFrom": "an import",
+    "ListComp": "a list comprehension",
+    "SetComp": "a set comprehension",
+    "DictComp": "a dictionary comprehension",
+    "GeneratorExp": "a generator expression",
+    "List": "a list",
+    "Dict": "a dictionary",
+    "Set": "a set",
+    "Lambda": "a lambda",
+    "Yield": "yield",
+    "YieldFrom": "yield from",
+    "Await": "await",
+    "Starred": "a starred expression",
+}
 _HINTS = {
     "Try": "exceptions cannot be caught in a kernel",
     "With": "context managers are host code",
@@ -170,7 +200,9 @@ class FunctionWalker:
             case ast.Expr(value=value):
                 return f"(expr{span} {self._expr(value)})"
         kind = type(node).__name__
-        raise self._unsupported(f"{kind} is not supported in kernels", node, _HINTS.get(kind, ""))
+        raise self._unsupported(
+            f"{_CONSTRUCTS.get(kind, kind)} is not supported in kernels", node, _HINTS.get(kind, "")
+        )
 
     def _target(self, node: ast.expr) -> str:
         match node:
@@ -211,12 +243,15 @@ class FunctionWalker:
                 return "(tuple " + " ".join(map(self._expr, elements)) + ")"
             case ast.Call(func=function, args=args, keywords=[]):
                 return f"(call{self._span(node)} {self._expr(function)} " + " ".join(map(self._expr, args)) + ")"
-            case ast.Call(keywords=keywords):
+            case ast.Call(func=function, keywords=keywords):
+                self._expr(function)  # what is not supported at all is said first
                 raise self._unsupported(
                     "calls in kernels take positional arguments", keywords[0], "drop the argument's name"
                 )
         kind = type(node).__name__
-        raise self._unsupported(f"{kind} is not supported in kernels", node, _HINTS.get(kind, ""))
+        raise self._unsupported(
+            f"{_CONSTRUCTS.get(kind, kind)} is not supported in kernels", node, _HINTS.get(kind, "")
+        )
 
     def _compare(self, node: ast.Compare, left: ast.expr, ops: list[ast.cmpop], comparators: list[ast.expr]) -> str:
         parts = [self._expr(left)]

@@ -88,7 +88,8 @@ def _run_file(arguments: list[str]) -> None:
         print(f"treadle run: can't open file {path!r}: {error.strerror}", file=sys.stderr)
         raise SystemExit(2) from None
     sys.path.insert(0, os.path.dirname(os.path.realpath(path)))
-    _execute(compile(source, path, "exec"), path)
+    absolute = os.path.abspath(path)
+    _execute(compile(source, absolute, "exec"), absolute)
 
 
 def _execute(code: types.CodeType, path: str | None) -> None:

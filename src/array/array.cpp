@@ -44,8 +44,9 @@ bool Array::is_f_contiguous() const {
 
 Layout Array::layout() const {
     if (shape_.empty()) return Layout::Dense;
-    // An axis of one element may have any stride; only the last stride is ever assumed.
-    if (strides_.back() != size_of(dtype_)) return strides_.back() == 0 ? Layout::InnerZero : Layout::Any;
+    // An axis of one element is never stepped along, so its stride may be taken for anything.
+    if (shape_.back() != 1 && strides_.back() != size_of(dtype_))
+        return strides_.back() == 0 ? Layout::InnerZero : Layout::Any;
     return is_c_contiguous() ? Layout::Dense : Layout::InnerDense;
 }
 

@@ -62,6 +62,11 @@ void Lowering::store(const Node& target, const Entity& value) {
     if (array.is(Entity::Kind::Tuple)) type_error(target.span, "tuples cannot be changed");
     if (!array.is(Entity::Kind::Array)) type_error(target.span, "cannot store into " + describe(type_of(array)));
     const std::vector<Entity> indices = index_list(array, expression(target.items[1]), target.span);
+    for (const Entity& index : indices) {
+        if (index.is(Entity::Kind::Slice))
+            fail(ErrorKind::Unsupported, target.span, "slices of arrays cannot be assigned to in kernels",
+                 "a kernel stores one element at a time");
+    }
     if (indices.size() != array.shape.size()) {
         type_error(target.span,
                    "expected " + std::to_string(array.shape.size()) + " indices, got " + std::to_string(indices.size()),

@@ -70,7 +70,12 @@ def test_uniform_from_words():
 def test_same_seed_same_numbers():
     def numbers():
         td.random.seed(7)
-        parts = [td.random.random(1000), td.random.normal(size=(10, 100)), td.random.randint(5, size=77), td.random.rand(3, 4)]
+        parts = [
+            td.random.random(1000),
+            td.random.normal(size=(10, 100)),
+            td.random.randint(5, size=77),
+            td.random.rand(3, 4),
+        ]
         return [part.get() for part in parts]
 
     for one, other in zip(numbers(), numbers(), strict=True):

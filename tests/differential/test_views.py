@@ -119,7 +119,9 @@ def test_assignment(same):
 def test_overlapping_assignment(offset, same):
     for size in (50, 100_001):
         a, x = pair((size,), "int64")
-        to, source = (slice(offset, None), slice(None, -offset)) if offset > 0 else (slice(None, offset), slice(-offset, None))
+        to, source = (
+            (slice(offset, None), slice(None, -offset)) if offset > 0 else (slice(None, offset), slice(-offset, None))
+        )
         a[to] = a[source]
         x[to] = x[source].copy()
         same(a, x)

@@ -7,8 +7,6 @@ from treadle.compat import cupy_runtime as runtime
 from treadle.cuda import Device as _Device
 from treadle.cuda import Event, Stream, get_current_stream, get_elapsed_time, is_available
 
-Stream.null = Stream(null=True)
-
 
 class Device(_Device):
     """CuPy's Device: the compute capability is text."""

@@ -106,11 +106,18 @@ class Event:
         return start.elapsed_time(self)
 
 
+class _DefaultStream:
+    """``Stream.null``: made when it is asked for, so that importing starts no device."""
+
+    def __get__(self, instance: Any, owner: type[Stream]) -> Stream:
+        return owner(null=True)
+
+
 class Stream:
     """Work that runs in order. ``Stream()`` makes a new one; null=True gives the default stream; non_blocking=True leaves out the
     implicit order with the default stream. As a context manager it is the current stream of the thread."""
 
-    null: Stream
+    null = _DefaultStream()
 
     def __init__(
         self, null: bool = False, non_blocking: bool = False, ptds: bool = False, priority: Any = None

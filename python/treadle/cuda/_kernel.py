@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import os
+import pickle
+import sys
 import threading
 import types as python_types
 import warnings
@@ -15,8 +18,8 @@ import numpy as np
 from treadle import _treadle
 from treadle import types as kernel_types
 from treadle._convert import HostArrayPassed, from_host, to_host
-from treadle._program import Program
-from treadle.errors import HostArrayWarning
+from treadle._program import Program, take_sources
+from treadle.errors import CompileError, HostArrayWarning
 
 _BOUNDS = {"guard": 0, "raise": 1, "off": 2}
 _HINT_OPTIONS = {
@@ -60,9 +63,12 @@ class CopyingLauncher:
     def __init__(self, launcher: _treadle.Launcher) -> None:
         self._launcher = launcher
 
-    def __call__(self, *args: Any) -> None:
+    def __repr__(self) -> str:
+        return f"<launcher of a kernel that copies host arrays: {self._launcher!r}>"
+
+    def __call__(self, *args: Any, **keywords: Any) -> None:
         try:
-            self._launcher(*args)
+            self._launcher(*args, **keywords)
         except HostArrayPassed:
             pass
         else:
@@ -75,8 +81,12 @@ class CopyingLauncher:
         devices = [from_host(arg) if isinstance(arg, np.ndarray) else arg for arg in args]
         self._launcher(*devices)
         for host, device in zip(args, devices, strict=True):
-            if isinstance(host, np.ndarray) and host.flags.writeable:
+            if not isinstance(host, np.ndarray):
+                continue
+            if host.flags.writeable:
                 host[...] = to_host(device)
+            elif not np.array_equal(to_host(device), host, equal_nan=host.dtype.kind == "f"):
+                raise ValueError("a kernel wrote to a host array that is read-only; the array is unchanged")
 
 
 class TypedLauncher:
@@ -200,7 +210,15 @@ class Dispatcher:
         raise ValueError(f"kernel {self.__name__} needs a launch configuration: {self.__name__}[grid, block](...)")
 
     def __reduce__(self) -> Any:
-        return _rebuild, (self.py_func, tuple(self.options))
+        # By name where the other side can import it; else by value, with the text that compiling needs.
+        module = sys.modules.get(self.__module__)
+        if self.__module__ != "__main__" and getattr(module, self.__qualname__, None) is self:
+            return self.__qualname__
+        try:
+            sources = Program(self.py_func).portable_sources()
+        except CompileError:
+            sources = {}
+        return _rebuild, (_portable(self.py_func), tuple(self.options), self._signatures, sources)
 
     def __repr__(self) -> str:
         return f"<{'device function' if self.options.device else 'kernel'} {self.__qualname__}>"
@@ -240,8 +258,20 @@ class Dispatcher:
         return self.dump("asm", *(kernel_types.parse_signature(signature).args if signature else ()))
 
 
-def _rebuild(py_func: Any, options: tuple[Any, ...]) -> Dispatcher:
-    return Dispatcher(py_func, Options(*options), [])
+def _portable(function: Any) -> Any:
+    """A function by value where cloudpickle is there to do it; pickle by itself knows functions by name only."""
+    if importlib.util.find_spec("cloudpickle") is None:
+        return function
+    import cloudpickle
+
+    return cloudpickle.dumps(function)
+
+
+def _rebuild(function: Any, options: tuple[Any, ...], signatures: Any, sources: Any) -> Dispatcher:
+    take_sources(sources)
+    return Dispatcher(
+        pickle.loads(function) if isinstance(function, bytes) else function, Options(*options), signatures
+    )
 
 
 def _check_dimensions(name: str, value: Any) -> None:

@@ -143,16 +143,19 @@ void CpuStream::run_kernel(const CpuKernel& kernel, const LaunchInfo& shape, con
     const std::int64_t threads = std::int64_t{info.block[0]} * info.block[1] * info.block[2];
     const auto begin = Clock::now();
     const float known = kernel.thread_ns.load(std::memory_order_relaxed);
+    std::int64_t workers = 1;
     if (alone) {
         kernel.function(params, &info, 0, blocks);
     } else {
         const double thread_ns = known > 0 ? static_cast<double>(known) : kUnknownThreadNs;
+        const std::int64_t chunk =
+            chunk_size(blocks, info.grid[0], static_cast<double>(threads) * thread_ns, scheduler_.pool.size());
+        workers = std::min<std::int64_t>(scheduler_.pool.size(), (blocks + chunk - 1) / chunk);
         scheduler_.pool.parallel_for(
-            blocks, chunk_size(blocks, info.grid[0], static_cast<double>(threads) * thread_ns, scheduler_.pool.size()),
-            [&](std::int64_t first, std::int64_t last) { kernel.function(params, &info, first, last); });
+            blocks, chunk, [&](std::int64_t first, std::int64_t last) { kernel.function(params, &info, first, last); });
     }
     const double spent_ns =
-        std::chrono::duration<double, std::nano>(Clock::now() - begin).count() * (alone ? 1 : scheduler_.pool.size());
+        std::chrono::duration<double, std::nano>(Clock::now() - begin).count() * static_cast<double>(workers);
     const float each = static_cast<float>(spent_ns / static_cast<double>(std::max<std::int64_t>(1, blocks * threads)));
     kernel.thread_ns.store(known > 0 ? 0.75F * known + 0.25F * each : each, std::memory_order_relaxed);
     if (const std::exception_ptr error = faults.error(kernel.debug.get())) std::rethrow_exception(error);
@@ -169,7 +172,7 @@ void CpuStream::launch(const Launch& launch) {
     for (int d = 0; d < 3; ++d) threads *= static_cast<double>(info.block[d]) * static_cast<double>(info.grid[d]);
     if (threads == 0) return;
     const float known = kernel->thread_ns.load(std::memory_order_relaxed);
-    const bool is_small = threads * (known > 0 ? static_cast<double>(known) : kUnknownThreadNs) <= kInlineNs;
+    const bool is_small = known > 0 && threads * static_cast<double>(known) <= kInlineNs;
     std::unique_lock lock(scheduler_.mutex);
     if (is_small && may_run_now()) {
         running_ = true;
