@@ -115,6 +115,9 @@ void copy_to_host(const Array& self, nb::handle buffer) {
     const bool fits = view.len == source.size_bytes();
     const auto release_view = [&] { PyBuffer_Release(&view); };
     try {
+        // Interruptible while others' work runs; the copy itself must end before the buffer may go.
+        device::Stream& busy = array::current_stream();
+        wait_interruptibly([&](auto limit) { return busy.wait_for(limit); });
         if (fits) {
             const UnlockedWait unlocked;
             device::Stream& stream = array::current_stream();

@@ -40,7 +40,17 @@ const std::thread::id main_thread = std::this_thread::get_id();
 
 void interpreter_ends() { ending = true; }
 
-void synchronize() { device::current_device().synchronize(); }
+void synchronize() {
+    device::Device& device = device::current_device();
+    wait_interruptibly([&](auto limit) { return device.wait_for(limit); });
+    device.synchronize();
+}
+
+void synchronize_stream(device::Stream& stream) {
+    wait_interruptibly([&](auto limit) { return stream.wait_for(limit); });
+    stream.synchronize();
+}
+
 void release_cached_memory() { device::current_device().release_cached_memory(); }
 std::shared_ptr<device::Stream> default_stream() { return device::current_device().default_stream(); }
 std::shared_ptr<device::Stream> create_stream(bool blocking) {
@@ -61,7 +71,7 @@ void bind_device(nb::module_& module) {
     const nb::call_guard<UnlockedWait> unlocked;
     nb::module_::import_("atexit").attr("register")(nb::cpp_function(&interpreter_ends));
     nb::class_<device::Stream>(module, "Stream")
-        .def("synchronize", &device::Stream::synchronize, unlocked)
+        .def("synchronize", &synchronize_stream)
         .def("query", &device::Stream::query)
         .def("record", &device::Stream::record, nb::arg("event"))
         .def("wait", &device::Stream::wait, nb::arg("event"))
@@ -72,7 +82,7 @@ void bind_device(nb::module_& module) {
         .def("elapsed_ms", &device::Event::elapsed_ms, nb::arg("since"));
     module.def("attributes", &attributes);
     module.def("memory_use", &memory_use);
-    module.def("synchronize", &synchronize, unlocked);
+    module.def("synchronize", &synchronize);
     module.def("release_cached_memory", &release_cached_memory);
     module.def("default_stream", &default_stream);
     module.def("create_stream", &create_stream, nb::arg("blocking"));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <optional>
 #include <span>
 #include <vector>
@@ -27,6 +28,20 @@ public:
 private:
     PyThreadState* state_;
 };
+
+// Waits until done(limit) says so, letting other threads run and signal handlers act; throws what a handler raises.
+template <class Done>
+void wait_interruptibly(const Done& done) {
+    while (true) {
+        bool finished = false;
+        {
+            const UnlockedWait unlocked;
+            finished = done(std::chrono::milliseconds(50));
+        }
+        if (finished) return;
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    }
+}
 
 void bind_errors(nb::module_& module);
 void bind_device(nb::module_& module);

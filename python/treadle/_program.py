@@ -64,6 +64,12 @@ def take_sources(sources: dict[tuple[str, int, bytes], tuple[str, int, str]]) ->
 class Source:
     """Where a function stands: file, first line and text, dedented."""
 
+    @classmethod
+    def of(cls, function: types.FunctionType) -> Source:
+        """The text kept when the function was decorated, or the file's now."""
+        kept = function.__dict__.get("_treadle_source")
+        return kept if isinstance(kept, cls) else cls(function)
+
     def __init__(self, function: types.FunctionType) -> None:
         try:
             lines, self.first_line = inspect.getsourcelines(function)
@@ -77,12 +83,12 @@ class Source:
             self.file, self.first_line, self.text = _carried[_identity(function)]
 
     def describe(self, line: int, column: int, end: int) -> str:
-        text = self.text.splitlines()[line] if 0 <= line < len(self.text.splitlines()) else ""
-        return (
-            f'  File "{self.file}", line {self.first_line + line}\n    {text}\n    '
-            + " " * column
-            + "^" * max(1, end - column)
-        )
+        """The place of an error: file, line number, the line and a caret under it."""
+        lines = self.text.splitlines()
+        text = lines[line] if 0 <= line < len(lines) else ""
+        margin = "".join("\t" if letter == "\t" else " " for letter in text[:column])
+        caret = margin + "^" * max(1, end - column)
+        return f'  File "{self.file}", line {self.first_line + line}\n    {text}\n    {caret}'
 
 
 def _find(tree: ast.AST, function: types.FunctionType, source: Source) -> ast.FunctionDef | ast.Lambda:
@@ -122,7 +128,7 @@ class Program:
             if known is function:
                 return number
         number = len(self._functions)
-        source = Source(function)
+        source = Source.of(function)
         self._functions.append(function)
         self._texts.append("")
         self.sources.append((source.file, source.first_line, source.text))
@@ -145,7 +151,9 @@ class Program:
         try:
             tree = ast.parse(_statement(source.text))
             node = _find(tree, function, source)
-            self._texts[number] = FunctionWalker(resolve, 1).function(node, _identifier(function.__name__))
+            self._texts[number] = FunctionWalker(resolve, 1, lines=source.text.splitlines()).function(node, _identifier(function.__name__))
+        except RecursionError:
+            raise CompileError(f"kernel '{function.__name__}': an expression is nested too deeply") from None
         except UnsupportedSyntax as error:
             hint = f"\n  hint: {error.hint}" if error.hint else ""
             raise UnsupportedError(

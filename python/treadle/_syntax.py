@@ -119,11 +119,16 @@ class FunctionWalker:
     """Writes one function. ``resolve(name, attributes, node)`` gives the text of a free name with its attribute chain."""
 
     def __init__(
-        self, resolve: Callable[[str, list[str], ast.AST], tuple[str, int]], first_line: int, spans: bool = True
+        self,
+        resolve: Callable[[str, list[str], ast.AST], tuple[str, int]],
+        first_line: int,
+        spans: bool = True,
+        lines: list[str] | None = None,
     ) -> None:
         self._resolve = resolve
         self._first_line = first_line
         self._spans = spans
+        self._lines = lines or []
         self._locals: set[str] = set()
 
     def function(self, node: ast.FunctionDef | ast.Lambda, name: str) -> str:
@@ -151,8 +156,15 @@ class FunctionWalker:
     def _span(self, node: ast.expr | ast.stmt) -> str:
         if not self._spans:
             return ""
-        end = node.end_col_offset if node.end_lineno == node.lineno else node.col_offset + 1
-        return f" @{node.lineno - self._first_line}:{node.col_offset}:{end}"
+        begin = self._column(node.lineno, node.col_offset)
+        one_line = node.end_lineno == node.lineno and node.end_col_offset is not None
+        end = self._column(node.lineno, node.end_col_offset or 0) if one_line else begin + 1
+        return f" @{node.lineno - self._first_line}:{begin}:{end}"
+
+    def _column(self, line: int, offset: int) -> int:
+        """The column of a byte offset, in letters."""
+        text = self._lines[line - 1] if line <= len(self._lines) else ""
+        return offset if text.isascii() else len(text.encode()[:offset].decode(errors="ignore"))
 
     def _unsupported(self, message: str, node: ast.AST, hint: str = "") -> UnsupportedSyntax:
         return UnsupportedSyntax(message, node, self._first_line, hint)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -110,6 +111,8 @@ public:
     virtual void wait(const std::shared_ptr<Event>& event) = 0;
     virtual void synchronize() = 0;
     virtual bool query() const = 0;
+    // Waits a while for the work given so far; true when it is done. Throws nothing that kernels reported.
+    virtual bool wait_for(std::chrono::milliseconds limit) = 0;
     virtual std::uint64_t handle() const = 0;
 };
 
@@ -144,6 +147,7 @@ public:
     virtual std::shared_ptr<Stream> create_stream(bool blocking) = 0;
     virtual std::shared_ptr<Event> create_event() = 0;
     virtual void synchronize() = 0;
+    virtual bool wait_for(std::chrono::milliseconds limit) = 0;  // as Stream's, for all streams
 };
 
 // The devices of this process, made at first use. Index 0 is the default.

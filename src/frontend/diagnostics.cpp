@@ -26,7 +26,9 @@ void Diagnostics::fail(ErrorKind kind, std::size_t function, Span span, const st
         text +=
             "\n  File \"" + source.file + "\", line " + std::to_string(source.first_line + span.line) + "\n    " + line;
         const int end = std::max(span.end, span.column + 1);
-        text += "\n    " + std::string(static_cast<std::size_t>(span.column), ' ') +
+        std::string margin = line.substr(0, static_cast<std::size_t>(span.column));
+        for (char& letter : margin) letter = letter == '\t' ? '\t' : ' ';
+        text += "\n    " + margin +
                 std::string(static_cast<std::size_t>(end - span.column), '^');
     }
     if (!hint.empty()) text += "\n  hint: " + hint;

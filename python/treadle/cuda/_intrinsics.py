@@ -23,7 +23,7 @@ class Intrinsic:
 # Names of numba.cuda that kernels do not have yet: asking for one is no typing error.
 NOT_YET = frozenset(
     "shared local const atomic syncthreads syncthreads_count syncthreads_and syncthreads_or syncwarp threadfence threadfence_block "
-    "threadfence_system laneid warpsize shfl_sync shfl_up_sync shfl_down_sync shfl_xor_sync vote_sync_intrinsic all_sync any_sync eq_sync "
+    "threadfence_system laneid warpsize shfl_sync shfl_up_sync shfl_down_sync shfl_xor_sync all_sync any_sync eq_sync "
     "ballot_sync match_any_sync match_all_sync activemask lanemask_lt cg random libdevice fp16 ffs nanosleep".split()
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.util
 import os
@@ -18,7 +19,7 @@ import numpy as np
 from treadle import _treadle
 from treadle import types as kernel_types
 from treadle._convert import HostArrayPassed, from_host, to_host
-from treadle._program import Program, take_sources
+from treadle._program import Program, Source, take_sources
 from treadle.errors import CompileError, HostArrayWarning
 
 _BOUNDS = {"guard": 0, "raise": 1, "off": 2}
@@ -145,6 +146,9 @@ class Dispatcher:
         self, py_func: python_types.FunctionType, options: Options, signatures: list[kernel_types.Signature]
     ) -> None:
         functools.update_wrapper(self, py_func)
+        # The text as it is now: the file may change before the first launch.
+        with contextlib.suppress(CompileError):
+            py_func._treadle_source = Source.of(py_func)  # type: ignore[attr-defined]
         self.py_func = py_func
         self.options = options
         self._lock = threading.Lock()
@@ -262,7 +266,7 @@ def _portable(function: Any) -> Any:
     """A function by value where cloudpickle is there to do it; pickle by itself knows functions by name only."""
     if importlib.util.find_spec("cloudpickle") is None:
         return function
-    import cloudpickle
+    import cloudpickle  # type: ignore[import-untyped]
 
     return cloudpickle.dumps(function)
 

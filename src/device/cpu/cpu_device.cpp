@@ -74,19 +74,31 @@ public:
     std::shared_ptr<Event> create_event() override { return std::make_shared<CpuEvent>(scheduler_); }
 
     void synchronize() override {
-        default_stream();
-        std::vector<std::shared_ptr<CpuStream>> streams;
-        {
-            const std::lock_guard lock(scheduler_.mutex);
-            for (const auto& weak : scheduler_.streams) {
-                if (auto stream = weak.lock()) streams.push_back(std::move(stream));
-            }
-        }
+        const auto streams = all_streams();
         for (const auto& stream : streams) stream->drain();
         for (const auto& stream : streams) stream->throw_fault();
     }
 
+    bool wait_for(std::chrono::milliseconds limit) override {
+        const auto end = std::chrono::steady_clock::now() + limit;
+        for (const auto& stream : all_streams()) {
+            const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+            if (!stream->drain_for(std::max(left, std::chrono::milliseconds(0)))) return false;
+        }
+        return true;
+    }
+
 private:
+    std::vector<std::shared_ptr<CpuStream>> all_streams() {
+        Scheduler::check_process();
+        std::vector<std::shared_ptr<CpuStream>> streams;
+        const std::lock_guard lock(scheduler_.mutex);
+        for (const auto& weak : scheduler_.streams) {
+            if (auto stream = weak.lock()) streams.push_back(std::move(stream));
+        }
+        return streams;
+    }
+
     MemoryPool memory_;
     Scheduler scheduler_;
     std::shared_ptr<CpuStream> default_stream_;

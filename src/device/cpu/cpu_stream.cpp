@@ -17,6 +17,9 @@ constexpr double kChunkNs = 20'000;                          // what a worker ta
 constexpr std::int64_t kChunksPerWorker = 16;                // enough to balance uneven blocks
 constexpr std::size_t kStreamBytes = std::size_t{48} << 20;  // arrays that no last-level cache share holds
 
+constexpr std::size_t kMostPending = 1000;                         // launches
+constexpr std::size_t kMostPendingBytes = std::size_t{512} << 20;  // of the arrays they work on
+
 using Clock = std::chrono::steady_clock;
 
 // Blocks that a worker takes at once: neighbours, so that workers do not touch the same lines in turn; whole rows of
@@ -58,7 +61,15 @@ std::vector<StorageRef> CpuStream::keep(std::span<Storage* const> uses) {
     return keeps;
 }
 
+// Programs that issue work faster than it runs wait here, so that the memory of finished work is used again.
+void CpuStream::throttle(std::unique_lock<std::mutex>& lock, std::size_t bytes) {
+    scheduler_.done.wait(lock, [&] {
+        return queue_.empty() || (queue_.size() < kMostPending && pending_bytes_ + bytes <= kMostPendingBytes);
+    });
+}
+
 void CpuStream::push(Item item) {
+    pending_bytes_ += item.bytes;
     order_after_others();
     ++submitted_;
     queue_.push_back(std::move(item));
@@ -81,7 +92,7 @@ void CpuStream::order_after_others() {
 void CpuStream::wait_for(const std::shared_ptr<CpuStream>& other, std::uint64_t count) {
     if (other->completed_ >= count) return;
     // The count of waits is not part of completed_: only work is counted.
-    queue_.push_back({{}, {}, other, count});
+    queue_.push_back({0, {}, {}, other, count});
 }
 
 void CpuStream::pump() {
@@ -97,6 +108,7 @@ void CpuStream::pump() {
                 self->execute(std::move(item.work));
                 item.keeps.clear();
                 lock.lock();
+                self->pending_bytes_ -= item.bytes;
                 self->finished();
             });
             return;
@@ -189,7 +201,9 @@ void CpuStream::launch(const Launch& launch) {
         finished();
         return;
     }
-    push({[this, kernel, info, params = std::vector<std::uint64_t>(launch.params.begin(), launch.params.end())] {
+    throttle(lock, launch.bytes);
+    push({launch.bytes,
+          [this, kernel, info, params = std::vector<std::uint64_t>(launch.params.begin(), launch.params.end())] {
               run_kernel(*kernel, info, params.data(), false);
           },
           keep(launch.uses), nullptr, 0});
@@ -205,7 +219,8 @@ void CpuStream::copy(void* to, const void* from, std::size_t size_bytes, std::sp
         std::memmove(to, from, size_bytes);
         return;
     }
-    push({[this, to, from, size_bytes] {
+    push({size_bytes,
+          [this, to, from, size_bytes] {
               const auto count = static_cast<std::int64_t>((size_bytes + kChunk - 1) / kChunk);
               scheduler_.pool.parallel_for(count, 1, [&](std::int64_t first, std::int64_t last) {
                   const std::size_t begin = static_cast<std::size_t>(first) * kChunk;
@@ -219,7 +234,7 @@ void CpuStream::copy(void* to, const void* from, std::size_t size_bytes, std::sp
 void CpuStream::host(std::function<void()> work, std::span<Storage* const> uses) {
     Scheduler::check_process();
     const std::lock_guard lock(scheduler_.mutex);
-    push({std::move(work), keep(uses), nullptr, 0});
+    push({0, std::move(work), keep(uses), nullptr, 0});
 }
 
 void CpuStream::record(const std::shared_ptr<Event>& event) {
@@ -232,7 +247,8 @@ void CpuStream::record(const std::shared_ptr<Event>& event) {
         own->time_ = Clock::now();
         return;
     }
-    push({[own, this] {
+    push({0,
+          [own, this] {
               const std::lock_guard guard(scheduler_.mutex);
               own->time_ = Clock::now();
           },
@@ -254,6 +270,13 @@ void CpuStream::drain() {
     std::unique_lock lock(scheduler_.mutex);
     const std::uint64_t goal = submitted_;
     scheduler_.done.wait(lock, [&] { return completed_ >= goal; });
+}
+
+bool CpuStream::drain_for(std::chrono::milliseconds limit) {
+    Scheduler::check_process();
+    std::unique_lock lock(scheduler_.mutex);
+    const std::uint64_t goal = submitted_;
+    return scheduler_.done.wait_for(lock, limit, [&] { return completed_ >= goal; });
 }
 
 void CpuStream::throw_fault() {

@@ -48,15 +48,18 @@ public:
     void wait(const std::shared_ptr<Event>& event) override;
     void synchronize() override;
     bool query() const override;
+    bool wait_for(std::chrono::milliseconds limit) override { return drain_for(limit); }
     std::uint64_t handle() const override { return handle_; }
     // Waits without throwing what kernels reported.
     void drain();
+    bool drain_for(std::chrono::milliseconds limit);
     void throw_fault();
 
 private:
     friend class CpuEvent;
     friend class CpuDevice;
     struct Item {
+        std::size_t bytes = 0;                     // of the arrays that it works on
         std::function<void()> work;  // empty: wait for stream and count
         std::vector<StorageRef> keeps;
         std::shared_ptr<CpuStream> other;
@@ -65,6 +68,7 @@ private:
 
     // Called with the lock held.
     void push(Item item);
+    void throttle(std::unique_lock<std::mutex>& lock, std::size_t bytes);
     void order_after_others();
     void wait_for(const std::shared_ptr<CpuStream>& other, std::uint64_t count);
     void pump();
@@ -81,6 +85,7 @@ private:
     std::uint64_t handle_;
     std::deque<Item> queue_;
     bool running_ = false;
+    std::size_t pending_bytes_ = 0;
     std::uint64_t submitted_ = 0;
     std::uint64_t completed_ = 0;
     std::vector<std::shared_ptr<CpuStream>> waiters_;
