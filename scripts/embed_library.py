@@ -71,7 +71,11 @@ def main(output: str, *sources: str) -> None:
         # Adjacent literals: compilers need not take very long ones.
         pieces = [text[i : i + 8000] for i in range(0, len(text), 8000)]
         lines.append(f'        {{"{name}", ' + " ".join(f'R"~({piece})~"' for piece in pieces) + "},")
-    lines += ["    };", "    const auto found = rows.find(name);", "    return found == rows.end() ? std::string_view() : found->second;"]
+    lines += [
+        "    };",
+        "    const auto found = rows.find(name);",
+        "    return found == rows.end() ? std::string_view() : found->second;",
+    ]
     lines += ["}", "", "}  // namespace treadle::frontend", ""]
     text = "\n".join(lines)
     target = pathlib.Path(output)

@@ -17,8 +17,10 @@ def main(output: str, llvm_version: str, *sources: str) -> None:
         files |= {*folder.glob("*.h"), *folder.glob("*.def")}
     for file in sorted(files):
         digest.update(file.read_bytes())
-    text = f'#pragma once\n\n#define TREADLE_BUILD_ID "{digest.hexdigest()[:32]}"\n#define TREADLE_LLVM_VERSION "{llvm_version}"\n'
+    build = f'#define TREADLE_BUILD_ID "{digest.hexdigest()[:32]}"'
+    text = "\n".join(["#pragma once", "", build, f'#define TREADLE_LLVM_VERSION "{llvm_version}"', ""])
     target = pathlib.Path(output)
+    target.parent.mkdir(parents=True, exist_ok=True)
     if not target.exists() or target.read_text(encoding="utf-8") != text:
         target.write_text(text, encoding="utf-8")
 

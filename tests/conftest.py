@@ -87,7 +87,9 @@ def check_kernel(interpreter):
                     np.testing.assert_array_equal(got, host, err_msg=message)
                     if host.dtype.kind == "f":
                         numbers = ~np.isnan(host)
-                        np.testing.assert_array_equal(np.signbit(got)[numbers], np.signbit(host)[numbers], err_msg=message)
+                        np.testing.assert_array_equal(
+                            np.signbit(got)[numbers], np.signbit(host)[numbers], err_msg=message
+                        )
 
         for number, (host, device) in enumerate(zip(expected, on_device, strict=True)):
             compare(number, host, device)
@@ -106,7 +108,14 @@ def run_python(tmp_path):
         env = {name: str(value) for name, value in env.items() if value is not None}
         command = [sys.executable, *(code if isinstance(code, list) else ["-c", code]), *map(str, arguments)]
         return subprocess.run(
-            command, cwd=cwd or tmp_path, env=env, capture_output=True, text=True, timeout=timeout, input=input, check=False
+            command,
+            cwd=cwd or tmp_path,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            input=input,
+            check=False,
         )
 
     return run

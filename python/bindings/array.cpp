@@ -1,10 +1,10 @@
 #include "array/array.h"
 
+#include <cstring>
+
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-
-#include <cstring>
 
 #include "array/creation.h"
 #include "array/elementwise.h"
@@ -39,7 +39,8 @@ std::vector<array::Index> to_index(nb::handle item) {
         } else if (PyIndex_Check(part.ptr()) && !PyBool_Check(part.ptr()) && !nb::isinstance<Array>(part)) {
             index.start = nb::cast<std::int64_t>(nb::int_(nb::borrow<nb::object>(part)));
         } else {
-            throw Error(ErrorKind::Index, "index: expected integers, slices, None or '...', got " + nb::cast<std::string>(part.type().attr("__name__")));
+            throw Error(ErrorKind::Index, "index: expected integers, slices, None or '...', got " +
+                                              nb::cast<std::string>(part.type().attr("__name__")));
         }
         items.push_back(index);
     };
@@ -79,7 +80,9 @@ Array reshape(const Array& self, nb::handle shape) {
 
 Array view_as(const Array& self, nb::handle dtype) {
     const DType type = to_dtype(dtype);
-    if (size_of(type) != size_of(self.dtype())) throw Error(ErrorKind::Argument, "[view] dtype: expected a type of " + std::to_string(size_of(self.dtype())) + " bytes");
+    if (size_of(type) != size_of(self.dtype()))
+        throw Error(ErrorKind::Argument,
+                    "[view] dtype: expected a type of " + std::to_string(size_of(self.dtype())) + " bytes");
     return {self.storage(), self.data(), type, self.shape(), self.strides()};
 }
 
@@ -138,7 +141,8 @@ void fill(const Array& self, nb::handle value) {
 Array astype(const Array& self, nb::handle dtype) { return array::astype(self, to_dtype(dtype)); }
 Array broadcast_to(const Array& self, nb::handle shape) { return array::broadcast_to(self, to_dims(shape)); }
 
-Array arange(double start, double step, std::int64_t start_integer, std::int64_t step_integer, std::int64_t count, nb::handle dtype) {
+Array arange(double start, double step, std::int64_t start_integer, std::int64_t step_integer, std::int64_t count,
+             nb::handle dtype) {
     return array::arange(start, step, start_integer, step_integer, count, to_dtype(dtype));
 }
 
@@ -146,11 +150,13 @@ Array linspace(double start, double stop, std::int64_t count, bool endpoint, nb:
     return array::linspace(start, stop, count, endpoint, to_dtype(dtype));
 }
 
-Array random(array::Generator& self, const std::string& kind, nb::handle shape, nb::handle dtype, double low, double high) {
+Array random(array::Generator& self, const std::string& kind, nb::handle shape, nb::handle dtype, double low,
+             double high) {
     return array::random(self, kind, to_dims(shape), to_dtype(dtype), low, high);
 }
 
-Array random_integers(array::Generator& self, nb::handle shape, nb::handle dtype, std::int64_t low, std::uint64_t range) {
+Array random_integers(array::Generator& self, nb::handle shape, nb::handle dtype, std::int64_t low,
+                      std::uint64_t range) {
     return array::random_integers(self, to_dims(shape), to_dtype(dtype), low, range);
 }
 
@@ -159,7 +165,7 @@ Array copy_of(const Array& self) { return array::contiguous_copy(self); }
 }  // namespace
 
 void bind_array(nb::module_& module) {
-    nb::class_<Array>(module, "Array", nb::dynamic_attr(), nb::is_weak_referenceable())
+    nb::class_<Array>(module, "ndarray", nb::dynamic_attr(), nb::is_weak_referenceable())
         .def_prop_ro("shape", &shape_of)
         .def_prop_ro("strides", &strides_of)
         .def_prop_ro("size", &Array::size)

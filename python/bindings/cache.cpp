@@ -8,7 +8,8 @@ namespace {
 
 nb::list cache_list() {
     nb::list result;
-    for (const auto& entry : runtime::user_cache().list()) result.append(nb::make_tuple(entry.path, entry.key, entry.size_bytes, entry.used_seconds));
+    for (const auto& entry : runtime::user_cache().list())
+        result.append(nb::make_tuple(entry.path, entry.key, entry.size_bytes, entry.used_seconds));
     return result;
 }
 

@@ -20,13 +20,15 @@ array::Dims to_dims(nb::handle shape) {
         dims.push_back(nb::cast<std::int64_t>(nb::int_(nb::borrow<nb::object>(shape))));
         return dims;
     }
-    for (const nb::handle item : nb::iter(shape)) dims.push_back(nb::cast<std::int64_t>(nb::int_(nb::borrow<nb::object>(item))));
+    for (const nb::handle item : nb::iter(shape))
+        dims.push_back(nb::cast<std::int64_t>(nb::int_(nb::borrow<nb::object>(item))));
     return dims;
 }
 
 nb::tuple to_tuple(const array::Dims& dims) {
     nb::object result = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(dims.size())));
-    for (std::size_t i = 0; i < dims.size(); ++i) PyTuple_SetItem(result.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(dims[i]));
+    for (std::size_t i = 0; i < dims.size(); ++i)
+        PyTuple_SetItem(result.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(dims[i]));
     return nb::borrow<nb::tuple>(result);
 }
 
@@ -36,26 +38,41 @@ std::optional<std::vector<std::int64_t>> to_axes(nb::handle axes) {
     return std::vector<std::int64_t>(dims.begin(), dims.end());
 }
 
+namespace {
+
+// A comparison with such a number has an answer; elsewhere it is refused.
+array::Operand beyond_int64(PyObject* number, int sign) {
+    const unsigned long long large = sign > 0 ? PyLong_AsUnsignedLongLong(number) : 0;
+    const bool fits = sign > 0 && PyErr_Occurred() == nullptr;
+    PyErr_Clear();
+    array::Operand operand{static_cast<std::int64_t>(large)};
+    operand.kind = fits ? 'u' : 'h';
+    operand.real = fits ? static_cast<double>(large) : sign > 0 ? __builtin_inf() : -__builtin_inf();
+    return operand;
+}
+
+}  // namespace
+
+void Operands::push(array::Operand operand) {
+    if (count_ == operands_.size())
+        throw Error(ErrorKind::Type, "expected at most " + std::to_string(operands_.size() - 1) + " operands");
+    operands_[count_++] = operand;
+}
+
 void Operands::add(nb::handle value, const char* operation) {
     PyObject* object = value.ptr();
     if (nb::isinstance<array::Array>(value)) {
-        operands_.emplace_back(*nb::inst_ptr<array::Array>(value));
+        push(*nb::inst_ptr<array::Array>(value));
     } else if (PyBool_Check(object)) {
-        operands_.emplace_back(object == Py_True);
+        push(object == Py_True);
     } else if (PyFloat_CheckExact(object)) {
-        operands_.emplace_back(PyFloat_AsDouble(object));
+        push(PyFloat_AsDouble(object));
     } else if (PyLong_Check(object)) {
         int overflow = 0;
         const long long number = PyLong_AsLongLongAndOverflow(object, &overflow);
         array::Operand operand{static_cast<std::int64_t>(number)};
-        if (overflow > 0) {
-            const unsigned long long large = PyLong_AsUnsignedLongLong(object);
-            if (PyErr_Occurred() != nullptr) throw nb::python_error();
-            operand = array::Operand{static_cast<std::int64_t>(large)};
-            operand.kind = 'u';
-            operand.real = static_cast<double>(large);
-        }
-        operands_.push_back(operand);
+        if (overflow != 0) operand = beyond_int64(object, overflow);
+        push(operand);
     } else {
         // NumPy scalars have a type of their own and become 0-d arrays; everything else is refused there by name.
         nb::object converted = nb::module_::import_("treadle._convert").attr("operand")(value, operation);

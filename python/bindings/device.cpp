@@ -34,7 +34,9 @@ nb::tuple memory_use() {
 void synchronize() { device::current_device().synchronize(); }
 void release_cached_memory() { device::current_device().release_cached_memory(); }
 std::shared_ptr<device::Stream> default_stream() { return device::current_device().default_stream(); }
-std::shared_ptr<device::Stream> create_stream(bool blocking) { return device::current_device().create_stream(blocking); }
+std::shared_ptr<device::Stream> create_stream(bool blocking) {
+    return device::current_device().create_stream(blocking);
+}
 std::shared_ptr<device::Event> create_event() { return device::current_device().create_event(); }
 
 }  // namespace

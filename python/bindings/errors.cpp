@@ -1,6 +1,5 @@
 // Errors become the Python exceptions that base/errors.def names; classes of ours come from treadle.errors.
 #include "base/error.h"
-
 #include "module.h"
 
 namespace treadle::bindings {

@@ -1,14 +1,15 @@
+#include <bit>
+
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <bit>
-
 #include "base/error.h"
 #include "module.h"
 #include "runtime/compiler_loader.h"
 #include "runtime/function.h"
+#include "runtime/kernel_store.h"
 
 namespace treadle::bindings {
 namespace {
@@ -28,7 +29,7 @@ ArgType to_arg_type(nb::handle value) {
     if (kind == "array") {
         type.kind = ArgType::Kind::Array;
         type.rank = static_cast<std::uint8_t>(nb::cast<int>(items[2]));
-        type.layout = static_cast<std::uint8_t>(nb::cast<int>(items[3]));
+        type.layout = static_cast<Layout>(nb::cast<int>(items[3]));
     }
     return type;
 }
@@ -51,16 +52,18 @@ std::vector<ArgType> to_arg_types(nb::handle types) {
     return result;
 }
 
-std::shared_ptr<runtime::Function> make_function(const std::string& name, const std::string& program, nb::handle sources, int bounds,
-                                                 bool contract, bool fastmath, const std::string& disabled_passes) {
+std::shared_ptr<runtime::Function> make_function(const std::string& name, const std::string& program,
+                                                 nb::handle sources, int bounds, bool contract, bool fastmath,
+                                                 const std::string& disabled_passes) {
     CompileRequest request;
     request.program = program;
-    request.options.bounds = static_cast<CompileOptions::Bounds>(bounds);
+    request.options.bounds = static_cast<Bounds>(bounds);
     request.options.contract = contract;
     request.options.fastmath = fastmath;
     request.options.disabled_passes = disabled_passes;
     for (const nb::handle source : nb::iter(sources)) {
-        request.sources.push_back({nb::cast<std::string>(source[0]), nb::cast<int>(source[1]), nb::cast<std::string>(source[2])});
+        request.sources.push_back(
+            {nb::cast<std::string>(source[0]), nb::cast<int>(source[1]), nb::cast<std::string>(source[2])});
     }
     return std::make_shared<runtime::Function>(name, std::move(request));
 }
@@ -70,8 +73,8 @@ bool add_argument(Arguments& arguments, nb::handle value) {
     PyObject* object = value.ptr();
     if (nb::isinstance<array::Array>(value)) {
         const array::Array& array = *nb::inst_ptr<array::Array>(value);
-        arguments.add_array(array.dtype(), array.rank(), array.layout(), array.data(), array.shape().data(), array.strides().data(),
-                            array.storage().get());
+        arguments.add_array(array.dtype(), array.rank(), array.layout(), array.data(), array.shape().data(),
+                            array.strides().data(), array.storage().get());
     } else if (PyFloat_CheckExact(object)) {
         arguments.add_scalar(DType::Float64, std::bit_cast<std::uint64_t>(PyFloat_AsDouble(object)));
     } else if (PyBool_Check(object)) {
@@ -89,7 +92,8 @@ bool add_argument(Arguments& arguments, nb::handle value) {
     } else if (PyTuple_Check(object) && PyTuple_Size(object) > 0) {
         arguments.begin_tuple(static_cast<int>(PyTuple_Size(object)));
         for (const nb::handle item : nb::iter(value)) {
-            if (!add_argument(arguments, item)) throw Error(ErrorKind::Type, "tuple arguments hold numbers and device arrays");
+            if (!add_argument(arguments, item))
+                throw Error(ErrorKind::Type, "tuple arguments hold numbers and device arrays");
         }
     } else {
         return false;
@@ -109,13 +113,16 @@ struct Launcher {
 void read_shape(nb::handle value, std::int64_t* into, const char* what) {
     const array::Dims dims = to_dims(value);
     if (dims.empty() || dims.size() > 3) {
-        throw Error(ErrorKind::Argument, std::string(what) + ": expected an integer or a tuple of 1 to 3 integers, got " + std::to_string(dims.size()) + " items");
+        throw Error(ErrorKind::Argument, std::string(what) +
+                                             ": expected an integer or a tuple of 1 to 3 integers, got " +
+                                             std::to_string(dims.size()) + " items");
     }
     std::copy(dims.begin(), dims.end(), into);
 }
 
-Launcher make_launcher(std::shared_ptr<runtime::Function> function, nb::handle grid, nb::handle block, std::shared_ptr<device::Stream> stream,
-                       std::vector<std::string> names, bool copies_host_arrays) {
+Launcher make_launcher(std::shared_ptr<runtime::Function> function, nb::handle grid, nb::handle block,
+                       std::shared_ptr<device::Stream> stream, std::vector<std::string> names,
+                       bool copies_host_arrays) {
     Launcher launcher{std::move(function), {}, std::move(stream), std::move(names), copies_host_arrays};
     read_shape(grid, launcher.shape.grid, "grid");
     read_shape(block, launcher.shape.block, "block");
@@ -131,9 +138,11 @@ void launch(const Launcher& self, nb::args args) {
         if (!add_argument(arguments, arg)) {
             const std::string name = number < self.names.size() ? self.names[number] : std::to_string(number);
             const nb::object converted =
-                nb::module_::import_("treadle._convert").attr("argument")(arg, self.function->name(), name, self.copies_host_arrays);
+                nb::module_::import_("treadle._convert")
+                    .attr("argument")(arg, self.function->name(), name, self.copies_host_arrays);
             keeps.append(converted);
-            if (PyTuple_Check(converted.ptr()) && PyTuple_Size(converted.ptr()) == 2 && PyUnicode_Check(PyTuple_GetItem(converted.ptr(), 0))) {
+            if (PyTuple_Check(converted.ptr()) && PyTuple_Size(converted.ptr()) == 2 &&
+                PyUnicode_Check(PyTuple_GetItem(converted.ptr(), 0))) {
                 arguments.add_scalar(to_dtype(converted[0]), nb::cast<std::uint64_t>(converted[1]));
             } else {
                 add_argument(arguments, converted);
@@ -167,9 +176,15 @@ nb::list signatures(const runtime::Function& self) {
     return result;
 }
 
+// Every way from Python to a compilation holds the lock.
+void* give_up_lock() { return PyEval_SaveThread(); }
+
+void take_lock(void* state) { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); }
+
 }  // namespace
 
 void bind_kernel(nb::module_& module) {
+    runtime::set_compile_hooks({give_up_lock, take_lock});
     nb::class_<runtime::Function>(module, "Function")
         .def("prepare", &prepare, nb::arg("types"))
         .def("dump", &dump, nb::arg("types"), nb::arg("stage"), nb::arg("block"))
@@ -177,10 +192,10 @@ void bind_kernel(nb::module_& module) {
         .def("signatures", &signatures)
         .def_prop_ro("variants", &runtime::Function::variant_count);
     nb::class_<Launcher>(module, "Launcher").def("__call__", &launch);
-    module.def("make_function", &make_function, nb::arg("name"), nb::arg("program"), nb::arg("sources"), nb::arg("bounds"), nb::arg("contract"),
-               nb::arg("fastmath"), nb::arg("disabled_passes"));
-    module.def("make_launcher", &make_launcher, nb::arg("function"), nb::arg("grid"), nb::arg("block"), nb::arg("stream").none(),
-               nb::arg("names"), nb::arg("copies_host_arrays"));
+    module.def("make_function", &make_function, nb::arg("name"), nb::arg("program"), nb::arg("sources"),
+               nb::arg("bounds"), nb::arg("contract"), nb::arg("fastmath"), nb::arg("disabled_passes"));
+    module.def("make_launcher", &make_launcher, nb::arg("function"), nb::arg("grid"), nb::arg("block"),
+               nb::arg("stream").none(), nb::arg("names"), nb::arg("copies_host_arrays"));
     module.def("compiler_is_loaded", &runtime::compiler_is_loaded);
     module.def("compiler_load_ms", &runtime::compiler_load_ms);
 }

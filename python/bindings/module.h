@@ -1,11 +1,12 @@
 // What the binding files share.
 #pragma once
 
-#include <nanobind/nanobind.h>
-
+#include <array>
 #include <optional>
 #include <span>
 #include <vector>
+
+#include <nanobind/nanobind.h>
 
 #include "array/array.h"
 #include "array/elementwise.h"
@@ -22,18 +23,22 @@ void bind_kernel(nb::module_& module);
 void bind_cache(nb::module_& module);
 
 // conversions.cpp
-DType to_dtype(nb::handle name);              // from NumPy's type string or Treadle's name
-array::Dims to_dims(nb::handle shape);        // an integer or a sequence of integers
+DType to_dtype(nb::handle name);        // from NumPy's type string or Treadle's name
+array::Dims to_dims(nb::handle shape);  // an integer or a sequence of integers
 nb::tuple to_tuple(const array::Dims& dims);
 std::optional<std::vector<std::int64_t>> to_axes(nb::handle axes);
 // Keeps the arrays that operands are converted from alive while they are used.
 class Operands {
 public:
     void add(nb::handle value, const char* operation);
-    std::span<const array::Operand> span() const { return operands_; }
+    std::span<const array::Operand> span() const { return {operands_.data(), count_}; }
 
 private:
-    std::vector<array::Operand> operands_;
+    void push(array::Operand operand);
+
+    // No operation has more than three; the binary ones are called too often for a heap.
+    std::array<array::Operand, 4> operands_ = {false, false, false, false};
+    std::size_t count_ = 0;
     std::vector<nb::object> keeps_;
 };
 

@@ -50,7 +50,8 @@ nb::list all_operations() {
 
 nb::list all_reductions() {
     nb::list rows;
-    for (const array::Reduction& row : array::reductions()) rows.append(nb::make_tuple(std::string(row.name), std::string(1, row.typing), std::string(row.doc)));
+    for (const array::Reduction& row : array::reductions())
+        rows.append(nb::make_tuple(std::string(row.name), std::string(1, row.typing), std::string(row.doc)));
     return rows;
 }
 
@@ -61,7 +62,8 @@ Array reduce(const std::string& name, const Array& array, nb::handle axes, bool 
     return array::reduce(array::reduction(name), array, to_axes(axes), keep_dims, type);
 }
 
-// Binary operators of Array: row and whether the operands are swapped (the r-forms). Unknown operands are left to the other side.
+// Binary operators of Array: row and whether the operands are swapped (the r-forms). Unknown operands are left to the
+// other side.
 template <int kRow, bool kSwapped>
 nb::object binary_operator(nb::handle self, nb::handle other) {
     Operands operands;
@@ -130,7 +132,8 @@ void bind_operations(nb::module_& module) {
         .def_prop_ro("summary", &doc_of_row);
     module.def("operations", &all_operations);
     module.def("reductions", &all_reductions);
-    module.def("reduce", &reduce, nb::arg("name"), nb::arg("array"), nb::arg("axes").none(), nb::arg("keep_dims"), nb::arg("dtype").none());
+    module.def("reduce", &reduce, nb::arg("name"), nb::arg("array"), nb::arg("axes").none(), nb::arg("keep_dims"),
+               nb::arg("dtype").none());
     const nb::handle type = nb::type<Array>();
     bind_binary<row_of("add")>(type, "add");
     bind_binary<row_of("subtract")>(type, "sub");

@@ -64,6 +64,7 @@ def synchronize() -> None:
 def get_array_module(*args: Any) -> Any:
     """This module: for code written for CuPy that asks which module its arrays belong to."""
     import numpy
+
     import treadle
 
     return treadle if any(isinstance(arg, ndarray) for arg in args) else numpy

@@ -1,17 +1,25 @@
-"""The array class: the extension's Array with NumPy's attributes and methods."""
+"""The array class: the extension's ``ndarray`` with NumPy's attributes and methods.
+
+The methods of ``ArrayMethods`` become methods of the extension's class when this module is imported, so that every array has them,
+also those that the extension makes.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from treadle import _treadle
-from treadle._convert import to_host
-from treadle._treadle import Array as ndarray
-from treadle._types import dtype_name
+from treadle._convert import from_host, to_host
+from treadle._treadle import ndarray
+from treadle._types import SUPPORTED, dtype_name
 
-_DTYPES = {name: np.dtype(name) for name in ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")}
+if TYPE_CHECKING:
+    from treadle.cuda import Device
+
+_DTYPES = {name: np.dtype(name) for name in SUPPORTED}
 
 
 class Flags:
@@ -33,32 +41,14 @@ class MemoryPointer:
         self._array = array
 
 
-def _shape_args(shape: tuple[Any, ...]) -> Any:
-    return shape[0] if len(shape) == 1 else shape
-
-
-def _reduction(name: str):
-    def method(self: ndarray, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> ndarray:
-        result = _treadle.reduce(name, self, axis, bool(keepdims), None if dtype is None else dtype_name(dtype))
-        if out is None:
-            return result
-        out[...] = result
-        return out
-
-    method.__name__ = name
-    return method
-
-
-def _plain_reduction(name: str):
-    def method(self: ndarray, axis: Any = None, out: Any = None, keepdims: bool = False) -> ndarray:
-        result = _treadle.reduce(name, self, axis, bool(keepdims), None)
-        if out is None:
-            return result
-        out[...] = result
-        return out
-
-    method.__name__ = name
-    return method
+def _reduce(array: ndarray, name: str, axis: Any, out: ndarray | None, keepdims: bool, dtype: Any = None) -> ndarray:
+    result = _treadle.reduce(name, array, axis, bool(keepdims), None if dtype is None else dtype_name(dtype))
+    if out is None:
+        return result
+    if out.shape != result.shape:
+        raise ValueError(f"{name}: out: expected shape {result.shape}, got {out.shape}")
+    out._set(..., result)
+    return out
 
 
 def _scalar(array: ndarray) -> Any:
@@ -67,127 +57,216 @@ def _scalar(array: ndarray) -> Any:
     return to_host(array).reshape(()).item()
 
 
-def _iterate(array: ndarray):
-    if array.ndim == 0:
-        raise TypeError("iteration over a 0-d array")
-    return (array._get(i) for i in range(array.shape[0]))
+class ArrayMethods:
+    """NumPy's attributes and methods of arrays. Views share memory; everything else returns new arrays.
 
+    Work is asynchronous on the current stream; what returns Python or NumPy objects waits for it.
+    """
 
-def _length(array: ndarray) -> int:
-    if array.ndim == 0:
-        raise TypeError("len() of unsized object")
-    return array.shape[0]
+    __hash__ = None  # type: ignore[assignment]
+    __array_ufunc__ = None  # NumPy's operators leave device arrays alone
 
+    @property
+    def dtype(self: Any) -> np.dtype[Any]:
+        """NumPy dtype of the elements."""
+        return _DTYPES[self._dtype_name]
 
-def _truth(array: ndarray) -> bool:
-    if array.size != 1:
-        raise ValueError("the truth value of an array with more than one element is ambiguous: use any() or all()")
-    return bool(_scalar(array))
+    @property
+    def itemsize(self: Any) -> int:
+        """Bytes of one element."""
+        return _DTYPES[self._dtype_name].itemsize
 
+    @property
+    def T(self: Any) -> ndarray:
+        """The view with reversed axes."""
+        return self._transpose([])
 
-def _host_array(array: ndarray, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-    raise TypeError("a device array is not a host array: NumPy works on a copy made with treadle.asnumpy(...) or .get()")
+    @property
+    def flags(self: Any) -> Flags:
+        """Whether the memory is C- or F-contiguous."""
+        return Flags(self)
 
+    @property
+    def data(self: Any) -> MemoryPointer:
+        """The address of the first element."""
+        return MemoryPointer(self)
 
-def _reduce_pickle(array: ndarray):
-    from treadle._convert import from_host
+    @property
+    def device(self: Any) -> Device:
+        """The device that holds the memory."""
+        from treadle.cuda import Device
 
-    return from_host, (to_host(array),)
+        return Device(0)
 
+    def __getitem__(self: Any, item: Any) -> ndarray:
+        return self._get(item)
 
-def _astype(self: ndarray, dtype: Any, copy: bool = True) -> ndarray:
-    name = dtype_name(dtype)
-    return self if not copy and name == self._dtype_name else self._astype(name)
+    def __setitem__(self: Any, item: Any, value: Any) -> None:
+        self._set(item, value)
 
+    def __len__(self: Any) -> int:
+        if self.ndim == 0:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
 
-def _get(self: ndarray, stream: Any = None, out: np.ndarray | None = None) -> np.ndarray:
-    host = to_host(self)
-    if out is None:
-        return host
-    out[...] = host
-    return out
+    def __iter__(self: Any) -> Iterator[ndarray]:
+        if self.ndim == 0:
+            raise TypeError("iteration over a 0-d array")
+        return (self._get(i) for i in range(self.shape[0]))
 
+    def __bool__(self: Any) -> bool:
+        if self.size != 1:
+            raise ValueError("the truth value of an array with more than one element is ambiguous: use any() or all()")
+        return bool(_scalar(self))
 
-def _set(self: ndarray, host: Any, stream: Any = None) -> None:
-    from treadle._convert import from_host
-
-    self[...] = from_host(np.asarray(host, dtype=self.dtype))
-
-
-def _copy_to_host(self: ndarray, ary: np.ndarray | None = None, stream: Any = 0) -> np.ndarray:
-    return _get(self, out=ary)
-
-
-def _ravel(self: ndarray, order: str = "C") -> ndarray:
-    return (self if order == "C" else self._transpose([]))._reshape(-1)
-
-
-def _transpose(self: ndarray, *axes: Any) -> ndarray:
-    if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
-        axes = () if axes[0] is None else tuple(axes[0])
-    return self._transpose([int(axis) for axis in axes])
-
-
-def _install() -> None:
-    """Gives the extension's class its Python surface; runs once, at import."""
-    cls: Any = ndarray
-    cls.__name__ = cls.__qualname__ = "ndarray"
-    cls.__module__ = "treadle"
-    cls.__hash__ = None
-    cls.dtype = property(lambda self: _DTYPES[self._dtype_name], doc="NumPy dtype of the elements.")
-    cls.itemsize = property(lambda self: _DTYPES[self._dtype_name].itemsize, doc="Bytes of one element.")
-    cls.T = property(lambda self: self._transpose([]), doc="The view with reversed axes.")
-    cls.flags = property(Flags)
-    cls.data = property(MemoryPointer)
-    cls.device = property(lambda self: _device(), doc="The device that holds the memory.")
-    cls.__getitem__ = lambda self, item: self._get(item)
-    cls.__setitem__ = lambda self, item, value: self._set(item, value)
-    cls.__len__ = _length
-    cls.__iter__ = _iterate
-    cls.__bool__ = _truth
-    cls.__int__ = lambda self: int(_scalar(self))
-    cls.__float__ = lambda self: float(_scalar(self))
-    cls.__index__ = _index
-    cls.__repr__ = lambda self: repr(to_host(self))
-    cls.__str__ = lambda self: str(to_host(self))
-    cls.__format__ = lambda self, spec: format(to_host(self)[()], spec)
-    cls.__array__ = _host_array
-    cls.__array_ufunc__ = None
-    cls.__reduce__ = _reduce_pickle
-    cls.__copy__ = lambda self: self._copy()
-    cls.__deepcopy__ = lambda self, memo: self._copy()
-    cls.__divmod__ = lambda self, other: (self // other, self % other)
-    cls.__dlpack_device__ = lambda self: (1, 0)
-    cls.item = lambda self: _scalar(self)
-    cls.tolist = lambda self: to_host(self).tolist()
-    cls.get = _get
-    cls.set = _set
-    cls.copy_to_host = _copy_to_host
-    cls.copy = lambda self, order="C": self._copy()
-    cls.fill = lambda self, value: self._fill(value)
-    cls.astype = _astype
-    cls.view = lambda self, dtype=None: self if dtype is None else self._view(dtype_name(dtype))
-    cls.reshape = lambda self, *shape, order="C": self._reshape(_shape_args(shape))
-    cls.ravel = _ravel
-    cls.flatten = lambda self, order="C": _ravel(self, order)._copy()
-    cls.transpose = _transpose
-    cls.squeeze = lambda self, axis=None: self._squeeze(axis)
-    for name in ("sum", "prod", "mean"):
-        setattr(cls, name, _reduction(name))
-    for name in ("min", "max", "any", "all", "argmin", "argmax"):
-        setattr(cls, name, _plain_reduction(name))
-
-
-def _index(self: ndarray) -> int:
-    if self._dtype_name.startswith(("int", "uint")):
+    def __int__(self: Any) -> int:
         return int(_scalar(self))
-    raise TypeError("only integer arrays of one element can be used as an index")
+
+    def __float__(self: Any) -> float:
+        return float(_scalar(self))
+
+    def __index__(self: Any) -> int:
+        if not self._dtype_name.startswith(("int", "uint")):
+            raise TypeError("only integer arrays of one element can be used as an index")
+        return int(_scalar(self))
+
+    def __repr__(self: Any) -> str:
+        return repr(to_host(self))
+
+    def __str__(self: Any) -> str:
+        return str(to_host(self))
+
+    def __format__(self: Any, spec: str) -> str:
+        return format(to_host(self)[()], spec)
+
+    def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        raise TypeError(
+            "a device array is not a host array: NumPy works on a copy made with treadle.asnumpy(...) or .get()"
+        )
+
+    def __reduce__(self: Any) -> tuple[Any, ...]:
+        return from_host, (to_host(self),)
+
+    def __copy__(self: Any) -> ndarray:
+        return self._copy()
+
+    def __deepcopy__(self: Any, memo: Any) -> ndarray:
+        return self._copy()
+
+    def __divmod__(self: Any, other: Any) -> tuple[ndarray, ndarray]:
+        return self // other, self % other
+
+    def __dlpack_device__(self: Any) -> tuple[int, int]:
+        return (1, 0)
+
+    def item(self: Any) -> Any:
+        """The only element as a Python number. Raises TypeError when there are more."""
+        return _scalar(self)
+
+    def tolist(self: Any) -> Any:
+        """The elements as nested lists of Python numbers."""
+        return to_host(self).tolist()
+
+    def get(self: Any, stream: Any = None, out: np.ndarray | None = None) -> np.ndarray:
+        """A host copy, or ``out`` filled with it."""
+        host = to_host(self)
+        if out is None:
+            return host
+        out[...] = host
+        return out
+
+    def copy_to_host(self: Any, ary: np.ndarray | None = None, stream: Any = 0) -> np.ndarray:
+        """A host copy, or ``ary`` filled with it: numba.cuda's name for ``get``."""
+        return self.get(out=ary)
+
+    def set(self: Any, host: Any, stream: Any = None) -> None:
+        """Copies a host array of the same shape here."""
+        self._set(..., from_host(np.asarray(host, dtype=self.dtype)))
+
+    def copy(self: Any, order: str = "C") -> ndarray:
+        """A new array with the same elements, in C or Fortran order."""
+        from treadle._creation import is_fortran
+
+        return self._transpose([])._copy()._transpose([]) if is_fortran(order, "copy") else self._copy()
+
+    def fill(self: Any, value: Any) -> None:
+        """Sets every element to a number."""
+        self._fill(value)
+
+    def astype(self: Any, dtype: Any, copy: bool = True) -> ndarray:
+        """The elements in another dtype; floats become integers by truncation and saturate out of range."""
+        name = dtype_name(dtype)
+        return self if not copy and name == self._dtype_name else self._astype(name)
+
+    def view(self: Any, dtype: Any = None) -> ndarray:
+        """The same memory read as another dtype of the same size. Raises ValueError for other sizes."""
+        return self if dtype is None else self._view(dtype_name(dtype))
+
+    def reshape(self: Any, *shape: Any, order: str = "C") -> ndarray:
+        """The elements in another shape: a view where strides allow it. One extent may be -1."""
+        from treadle._creation import is_fortran
+
+        wanted = shape[0] if len(shape) == 1 else shape
+        if not is_fortran(order, "reshape"):
+            return self._reshape(wanted)
+        extents = wanted if isinstance(wanted, (tuple, list)) else (wanted,)
+        return self._transpose([])._reshape(tuple(extents)[::-1])._transpose([])
+
+    def ravel(self: Any, order: str = "C") -> ndarray:
+        """The elements in one dimension: a view where strides allow it."""
+        return (self if order == "C" else self._transpose([]))._reshape(-1)
+
+    def flatten(self: Any, order: str = "C") -> ndarray:
+        """A copy of the elements in one dimension."""
+        return self.ravel(order)._copy()
+
+    def transpose(self: Any, *axes: Any) -> ndarray:
+        """The view with permuted axes: reversed, or as given."""
+        if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
+            axes = () if axes[0] is None else tuple(axes[0])
+        return self._transpose([int(axis) for axis in axes])
+
+    def squeeze(self: Any, axis: int | None = None) -> ndarray:
+        """The view without axes of length 1."""
+        return self._squeeze(axis)
+
+    def sum(self: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> ndarray:
+        """Sum of the elements over an axis, several, or all."""
+        return _reduce(self, "sum", axis, out, keepdims, dtype)
+
+    def prod(self: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> ndarray:
+        """Product of the elements over an axis, several, or all."""
+        return _reduce(self, "prod", axis, out, keepdims, dtype)
+
+    def mean(self: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> ndarray:
+        """Arithmetic mean over an axis, several, or all; integers are averaged in float64."""
+        return _reduce(self, "mean", axis, out, keepdims, dtype)
+
+    def min(self: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> ndarray:
+        """Smallest element; NaN if any is. Raises ValueError for no elements."""
+        return _reduce(self, "min", axis, out, keepdims)
+
+    def max(self: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> ndarray:
+        """Largest element; NaN if any is. Raises ValueError for no elements."""
+        return _reduce(self, "max", axis, out, keepdims)
+
+    def any(self: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> ndarray:
+        """Whether any element is true."""
+        return _reduce(self, "any", axis, out, keepdims)
+
+    def all(self: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> ndarray:
+        """Whether all elements are true."""
+        return _reduce(self, "all", axis, out, keepdims)
+
+    def argmin(self: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> ndarray:
+        """Index of the first smallest element (in the flattened array without an axis)."""
+        return _reduce(self, "argmin", axis, out, keepdims)
+
+    def argmax(self: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> ndarray:
+        """Index of the first largest element (in the flattened array without an axis)."""
+        return _reduce(self, "argmax", axis, out, keepdims)
 
 
-def _device() -> Any:
-    from treadle.cuda import Device
-
-    return Device(0)
-
-
-_install()
+for _name, _member in vars(ArrayMethods).items():
+    if _name not in ("__dict__", "__weakref__", "__module__", "__doc__", "__firstlineno__", "__static_attributes__"):
+        setattr(ndarray, _name, _member)

@@ -12,7 +12,7 @@ from treadle._types import dtype_name
 _INTEGER_BITS = {"float16": np.uint16, "float32": np.uint32, "float64": np.uint64}
 
 
-def from_host(host: np.ndarray) -> _treadle.Array:
+def from_host(host: np.ndarray) -> _treadle.ndarray:
     """A device array with a copy of ``host`` (any layout; big-endian data is converted)."""
     name = dtype_name(host.dtype, "array")
     data = np.ascontiguousarray(host, dtype=np.dtype(name))
@@ -22,7 +22,7 @@ def from_host(host: np.ndarray) -> _treadle.Array:
     return result
 
 
-def to_host(array: _treadle.Array) -> np.ndarray:
+def to_host(array: _treadle.ndarray) -> np.ndarray:
     """A NumPy array with a copy of ``array``. Waits for the current stream."""
     result = np.empty(array.shape, dtype=array._dtype_name)
     if result.size:
@@ -30,7 +30,7 @@ def to_host(array: _treadle.Array) -> np.ndarray:
     return result
 
 
-def operand(value: Any, operation: str) -> _treadle.Array:
+def operand(value: Any, operation: str) -> _treadle.ndarray:
     """What an operand that is no device array and no Python number stands for. Raises TypeError for host arrays."""
     if isinstance(value, np.generic):
         return from_host(np.asarray(value))

@@ -17,6 +17,7 @@ from treadle._types import default_float, dtype_name
 
 def _shape(shape: Any) -> tuple[int, ...]:
     """A shape given as an integer or a sequence. Raises TypeError for anything else, ValueError for negative extents."""
+    extents: tuple[int, ...]
     try:
         extents = (operator.index(shape),)
     except TypeError:
@@ -29,6 +30,13 @@ def _shape(shape: Any) -> tuple[int, ...]:
     return extents
 
 
+def is_fortran(order: str, what: str) -> bool:
+    """Whether an order argument asks for the first index to run fastest. Raises ValueError for unknown orders."""
+    if order not in ("C", "F", "A", "K"):
+        raise ValueError(f"{what}: order: expected 'C', 'F', 'A' or 'K', got {order!r}")
+    return order == "F"
+
+
 def _name(dtype: Any) -> str:
     return default_float() if dtype is None else dtype_name(dtype)
 
@@ -38,7 +46,10 @@ def empty(shape: Any, dtype: Any = None, order: str = "C") -> ndarray:
 
     Args: shape: integer or sequence of integers; dtype: float64 if None. Raises: TypeError, ValueError for a bad shape or dtype;
     OutOfMemoryError."""
-    return _treadle.empty(_shape(shape), _name(dtype))
+    extents = _shape(shape)
+    if is_fortran(order, "empty"):
+        return _treadle.empty(extents[::-1], _name(dtype))._transpose([])
+    return _treadle.empty(extents, _name(dtype))
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> ndarray:
@@ -51,21 +62,21 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> nd
     """
     if dtype is None:
         dtype = fill_value.dtype if isinstance(fill_value, ndarray) else np.asarray(fill_value).dtype
-    result = empty(shape, dtype)
+    result = empty(shape, dtype, order)
     result._fill(fill_value)
     return result
 
 
 def zeros(shape: Any, dtype: Any = None, order: str = "C") -> ndarray:
     """A new array of zeros; float64 without a dtype."""
-    result = empty(shape, dtype)
+    result = empty(shape, dtype, order)
     result._fill(0)
     return result
 
 
 def ones(shape: Any, dtype: Any = None, order: str = "C") -> ndarray:
     """A new array of ones; float64 without a dtype."""
-    result = empty(shape, dtype)
+    result = empty(shape, dtype, order)
     result._fill(1)
     return result
 
@@ -112,6 +123,8 @@ def array(obj: Any, dtype: Any = None, copy: bool = True, order: str = "K", ndmi
             return stack([asarray(item, dtype) for item in obj])
         host = np.asarray(obj) if dtype is None else np.asarray(obj, dtype=dtype_name(dtype))
         result = from_host(host)
+        if is_fortran(order, "array") and result.ndim > 1:
+            result = result._transpose([])._copy()._transpose([])
     while result.ndim < ndmin:
         result = result._expand_dims(0)
     return result
@@ -172,7 +185,7 @@ def copy(a: ndarray) -> ndarray:
 
 def reshape(a: ndarray, shape: Any, order: str = "C") -> ndarray:
     """``a`` with another shape: a view where the strides allow it, else a copy. One extent may be -1."""
-    return a._reshape(shape)
+    return a.reshape(shape, order=order)
 
 
 def ravel(a: ndarray) -> ndarray:
@@ -231,7 +244,9 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> ndarray:
     axis %= first.ndim
     for item in items:
         if item.ndim != first.ndim or any(item.shape[d] != first.shape[d] for d in range(first.ndim) if d != axis):
-            raise ValueError(f"concatenate: expected arrays of shape {first.shape} except in axis {axis}, got {item.shape}")
+            raise ValueError(
+                f"concatenate: expected arrays of shape {first.shape} except in axis {axis}, got {item.shape}"
+            )
     shape = list(first.shape)
     shape[axis] = sum(item.shape[axis] for item in items)
     result = _treadle.empty(tuple(shape), first._dtype_name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,9 @@ class ufunc:
         return np.dtype(self._row.result_type(*operands))
 
 
-ufuncs: dict[str, ufunc] = {row.name: ufunc(row) for row in _treadle.operations() if row.name not in ("where", "clip", "copy")}
+ufuncs: dict[str, ufunc] = {
+    row.name: ufunc(row) for row in _treadle.operations() if row.name not in ("where", "clip", "copy")
+}
 ufuncs.update({alias: ufuncs[name] for alias, name in _ALIASES.items()})
 _rows = {row.name: row for row in _treadle.operations()}
 
@@ -90,7 +93,7 @@ def clip(a: ndarray, a_min: Any = None, a_max: Any = None, out: Any = None) -> n
     return _rows["clip"](a, a_min, a_max, out=out)
 
 
-def _reduction(name: str, summary: str, has_dtype: bool):
+def _reduction(name: str, summary: str, has_dtype: bool) -> Callable[..., ndarray]:
     def function(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> ndarray:
         array = asarray(a)
         if has_dtype:

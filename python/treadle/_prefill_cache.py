@@ -21,7 +21,11 @@ def prefill() -> int:
     directory = _treadle.package_cache_directory()
     shutil.rmtree(directory, ignore_errors=True)
     begin = time.perf_counter()
-    status = subprocess.run([sys.executable, "-m", "treadle._prefill_cache"], env={**os.environ, "TREADLE_CACHE_DIR": directory}, check=False).returncode
+    status = subprocess.run(
+        [sys.executable, "-m", "treadle._prefill_cache"],
+        env={**os.environ, "TREADLE_CACHE_DIR": directory},
+        check=False,
+    ).returncode
     if status == 0:
         files = sum(len(names) for _, _, names in os.walk(directory))
         print(f"compiled {files} kernels for {_treadle.attributes()['target']} in {time.perf_counter() - begin:.1f} s")

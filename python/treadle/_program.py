@@ -17,7 +17,7 @@ from treadle._types import SUPPORTED
 from treadle.cuda._intrinsics import Intrinsic
 from treadle.errors import CompileError, UnsupportedError
 
-_PYTHON = {abs, bool, divmod, float, int, len, max, min, pow, range, round}
+_PYTHON: tuple[Any, ...] = (abs, bool, divmod, float, int, len, max, min, pow, range, round)
 _MATH_NAMES = (
     "acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh degrees erf erfc exp expm1 fabs floor fmod frexp gamma hypot "
     "isfinite isinf isnan ldexp lgamma log log10 log1p log2 modf pow radians remainder sin sinh sqrt tan tanh trunc"
@@ -31,7 +31,16 @@ def _builtin_names() -> dict[Any, str]:
         if hasattr(math, name):
             names[getattr(math, name)] = name
     names |= {np.dtype(name).type: name for name in SUPPORTED}
-    names |= {np.sqrt: "sqrt", np.exp: "exp", np.log: "log", np.sin: "sin", np.cos: "cos", np.tan: "tan", np.abs: "abs", np.floor: "floor"}
+    names |= {
+        np.sqrt: "sqrt",
+        np.exp: "exp",
+        np.log: "log",
+        np.sin: "sin",
+        np.cos: "cos",
+        np.tan: "tan",
+        np.abs: "abs",
+        np.floor: "floor",
+    }
     return names
 
 
@@ -51,7 +60,11 @@ class Source:
 
     def describe(self, line: int, column: int, end: int) -> str:
         text = self.text.splitlines()[line] if 0 <= line < len(self.text.splitlines()) else ""
-        return f'  File "{self.file}", line {self.first_line + line}\n    {text}\n    ' + " " * column + "^" * max(1, end - column)
+        return (
+            f'  File "{self.file}", line {self.first_line + line}\n    {text}\n    '
+            + " " * column
+            + "^" * max(1, end - column)
+        )
 
 
 def _find(tree: ast.AST, function: types.FunctionType, source: Source) -> ast.FunctionDef | ast.Lambda:
@@ -60,10 +73,16 @@ def _find(tree: ast.AST, function: types.FunctionType, source: Source) -> ast.Fu
             if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
                 return node
     wanted = list(function.__code__.co_varnames[: function.__code__.co_argcount])
-    found = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda) and [arg.arg for arg in node.args.args] == wanted]
+    found = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Lambda) and [arg.arg for arg in node.args.args] == wanted
+    ]
     if len(found) == 1:
         return found[0]
-    raise CompileError(f"kernel '{function.__name__}': cannot tell which lambda of {source.file}:{source.first_line} is meant")
+    raise CompileError(
+        f"kernel '{function.__name__}': cannot tell which lambda of {source.file}:{source.first_line} is meant"
+    )
 
 
 class Program:
@@ -105,7 +124,9 @@ class Program:
             self._texts[number] = FunctionWalker(resolve, 1).function(node, _identifier(function.__name__))
         except UnsupportedSyntax as error:
             hint = f"\n  hint: {error.hint}" if error.hint else ""
-            raise UnsupportedError(f"{error.message}\n{source.describe(error.line, error.column, error.end)}{hint}") from None
+            raise UnsupportedError(
+                f"{error.message}\n{source.describe(error.line, error.column, error.end)}{hint}"
+            ) from None
         return number
 
     def _value(self, value: Any, name: str, node: ast.AST) -> str:
@@ -123,6 +144,8 @@ class Program:
         if isinstance(value, str):
             return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
         kernel_type = getattr(value, "_treadle_dtype", None)
+        if type(value).__module__.startswith("numba.") and str(value) in SUPPORTED:
+            kernel_type = str(value)
         if kernel_type is not None:
             return f"(builtin {kernel_type})"
         try:
@@ -134,7 +157,11 @@ class Program:
         function = getattr(value, "py_func", value)
         if isinstance(function, types.FunctionType):
             return f"(function {self._add(function)})"
-        hint = "pass arrays as arguments" if hasattr(value, "shape") else "kernels know numbers, tuples, math, numpy types and device functions"
+        hint = (
+            "pass arrays as arguments"
+            if hasattr(value, "shape")
+            else "kernels know numbers, tuples, math, numpy types and device functions"
+        )
         raise UnsupportedSyntax(f"'{name}' is a {type(value).__name__}, which kernels cannot use", node, 1, hint)
 
 

@@ -77,10 +77,20 @@ def number_text(value: bool | int | float | None) -> str:
     return float(value).hex()
 
 
+# Atoms with a meaning of their own; local variables of these names get a mark that no Python name has.
+_RESERVED = {"inf", "nan", "true", "false", "none"}
+
+
+def _local(name: str) -> str:
+    return f"{name}'" if name in _RESERVED else name
+
+
 class FunctionWalker:
     """Writes one function. ``resolve(name, attributes, node)`` gives the text of a free name with its attribute chain."""
 
-    def __init__(self, resolve: Callable[[str, list[str], ast.AST], tuple[str, int]], first_line: int, spans: bool = True) -> None:
+    def __init__(
+        self, resolve: Callable[[str, list[str], ast.AST], tuple[str, int]], first_line: int, spans: bool = True
+    ) -> None:
         self._resolve = resolve
         self._first_line = first_line
         self._spans = spans
@@ -93,15 +103,20 @@ class FunctionWalker:
         params = [arg.arg for arg in args.args]
         self._locals = set(params)
         if isinstance(node, ast.Lambda):
-            return f"(fn {name} ({' '.join(params)}) (return {self._expr(node.body)}))"
+            return f"(fn {name} ({' '.join(map(_local, params))}) (return {self._expr(node.body)}))"
         for inner in ast.walk(node):
             if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
                 self._locals.add(inner.id)
         body = node.body
-        if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) and isinstance(body[0].value.value, str):
+        if (
+            body
+            and isinstance(body[0], ast.Expr)
+            and isinstance(body[0].value, ast.Constant)
+            and isinstance(body[0].value.value, str)
+        ):
             body = body[1:]  # the docstring
         statements = " ".join(self._stmt(statement) for statement in body)
-        return f"(fn {name} ({' '.join(params)}) {statements})"
+        return f"(fn {name} ({' '.join(map(_local, params))}) {statements})"
 
     def _span(self, node: ast.expr | ast.stmt) -> str:
         if not self._spans:
@@ -124,8 +139,8 @@ class FunctionWalker:
                 first = targets[0]
                 if not isinstance(first, ast.Name):
                     raise self._unsupported("chained assignment needs a plain name first", node)
-                rest = " ".join(f"(set{span} {self._target(target)} {first.id})" for target in targets[1:])
-                return f"(set{span} {first.id} {self._expr(value)}) {rest}"
+                rest = " ".join(f"(set{span} {self._target(target)} {_local(first.id)})" for target in targets[1:])
+                return f"(set{span} {_local(first.id)} {self._expr(value)}) {rest}"
             case ast.AnnAssign(target=target, value=value):
                 return "(pass)" if value is None else f"(set{span} {self._target(target)} {self._expr(value)})"
             case ast.AugAssign(target=target, op=op, value=value):
@@ -137,7 +152,9 @@ class FunctionWalker:
             case ast.For(target=target, iter=iterable, body=body, orelse=[]):
                 return f"(for{span} {self._target(target)} {self._expr(iterable)} {self._block(body)})"
             case ast.While() | ast.For():
-                raise self._unsupported("loops with an else part are not supported in kernels", node, "use a flag variable")
+                raise self._unsupported(
+                    "loops with an else part are not supported in kernels", node, "use a flag variable"
+                )
             case ast.Break():
                 return f"(break{span})"
             case ast.Continue():
@@ -158,7 +175,7 @@ class FunctionWalker:
     def _target(self, node: ast.expr) -> str:
         match node:
             case ast.Name(id=name):
-                return name
+                return _local(name)
             case ast.Tuple(elts=elements) | ast.List(elts=elements):
                 return "(tuple " + " ".join(self._target(element) for element in elements) + ")"
             case ast.Subscript():
@@ -170,7 +187,7 @@ class FunctionWalker:
             return "none"
         match node:
             case ast.Name(id=name):
-                return name if name in self._locals else self._free(name, [], node)
+                return _local(name) if name in self._locals else self._free(name, [], node)
             case ast.Constant(value=value):
                 return self._constant(value, node)
             case ast.Attribute():
@@ -195,7 +212,9 @@ class FunctionWalker:
             case ast.Call(func=function, args=args, keywords=[]):
                 return f"(call{self._span(node)} {self._expr(function)} " + " ".join(map(self._expr, args)) + ")"
             case ast.Call(keywords=keywords):
-                raise self._unsupported("calls in kernels take positional arguments", keywords[0], "drop the argument's name")
+                raise self._unsupported(
+                    "calls in kernels take positional arguments", keywords[0], "drop the argument's name"
+                )
         kind = type(node).__name__
         raise self._unsupported(f"{kind} is not supported in kernels", node, _HINTS.get(kind, ""))
 

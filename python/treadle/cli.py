@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import builtins
+import linecache
 import os
 import runpy
 import sys
@@ -17,9 +18,13 @@ def main(argv: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else argv
     if arguments[:1] == ["run"]:
         return _run(arguments[1:])
-    parser = argparse.ArgumentParser(prog="treadle", description="GPU programming from Python, on NVIDIA GPUs and on any CPU.")
+    parser = argparse.ArgumentParser(
+        prog="treadle", description="GPU programming from Python, on NVIDIA GPUs and on any CPU."
+    )
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("run", help="run a program whose cupy and numba.cuda are Treadle: treadle run [-m MODULE | -c CODE | FILE] ARGS")
+    commands.add_parser(
+        "run", help="run a program whose cupy and numba.cuda are Treadle: treadle run [-m MODULE | -c CODE | FILE] ARGS"
+    )
     commands.add_parser("info", help="show the device, versions and directories")
     cache = commands.add_parser("cache", help="look at or empty the cache of compiled kernels")
     cache.add_argument("action", choices=["list", "clear", "prefill"])
@@ -56,7 +61,10 @@ def _run(arguments: list[str]) -> int:
                 return 2
             sys.argv = ["-c", *arguments[2:]]
             sys.path.insert(0, "")
-            _execute(compile(arguments[1], "<string>", "exec"), None)
+            # Kernels are compiled from their text, so it is kept where the standard library looks for it.
+            text = arguments[1]
+            linecache.cache["<string>"] = (len(text), None, text.splitlines(keepends=True), "<string>")
+            _execute(compile(text, "<string>", "exec"), None)
         else:
             _run_file(arguments)
     except SystemExit:

@@ -1,6 +1,7 @@
-"""``import treadle.dropin`` as a program's first line makes ``cupy`` and ``numba.cuda`` mean Treadle, as ``treadle run`` does.
+"""``import treadle.dropin`` as a program's first line makes ``cupy`` and ``numba.cuda`` mean Treadle.
 
-Only CUDA names are taken over: an installed numba keeps everything else. Processes started by multiprocessing follow suit.
+``treadle run`` does the same. Only CUDA names are taken over: an installed numba keeps everything else. Processes started by
+multiprocessing follow suit.
 """
 
 from __future__ import annotations
@@ -23,7 +24,11 @@ _TARGETS = {
     "numba.cuda.types": "treadle.types",
 }
 # Used only where no numba is installed.
-_NUMBA_WITHOUT_NUMBA = {"numba": "treadle.compat.numba", "numba.types": "treadle.types", "numba.core": "treadle.compat.numba_core"}
+_NUMBA_WITHOUT_NUMBA = {
+    "numba": "treadle.compat.numba",
+    "numba.types": "treadle.types",
+    "numba.core": "treadle.compat.numba_core",
+}
 _NUMBA_WITHOUT_NUMBA["numba.core.errors"] = "treadle.compat.numba_errors"
 
 
@@ -33,7 +38,11 @@ class _AliasLoader(importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         source = importlib.import_module(self._target)
-        own = {name: value for name, value in vars(source).items() if name not in ("__name__", "__spec__", "__loader__", "__package__", "__path__")}
+        own = {
+            name: value
+            for name, value in vars(source).items()
+            if name not in ("__name__", "__spec__", "__loader__", "__package__", "__path__")
+        }
         vars(module).update(own)
 
         def missing(name: str) -> Any:
@@ -49,7 +58,9 @@ class _Finder(importlib.abc.MetaPathFinder):
     def __init__(self, targets: dict[str, str]) -> None:
         self._targets = targets
 
-    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> importlib.machinery.ModuleSpec | None:
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
         name = self._targets.get(fullname)
         if name is None:
             return None

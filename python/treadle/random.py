@@ -1,7 +1,7 @@
-"""Random numbers from a counter-based generator (Philox 4x32-10): the same seed gives the same numbers on every device.
+"""Random numbers from a counter-based generator (Philox 4x32-10).
 
-The module's functions share one generator of the process, seeded from the system until ``seed`` is called. They return new arrays
-on the current stream and are safe to call from several threads.
+The same seed gives the same numbers on every device. The functions share one generator of the process, seeded from the system
+until ``seed`` is called. They return new arrays on the current stream and are safe to call from several threads.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ def rand(*size: int, dtype: Any = float) -> ndarray:
 
 
 def normal(loc: float = 0.0, scale: float = 1.0, size: Any = None, dtype: Any = float) -> ndarray:
-    """Normally distributed numbers with mean ``loc`` and standard deviation ``scale``. Raises ValueError for scale < 0."""
+    """Normally distributed numbers with mean ``loc`` and standard deviation ``scale``.
+
+    Raises ValueError for scale < 0."""
     if scale < 0:
         raise ValueError(f"normal: scale: expected a number >= 0, got {scale}")
     with _lock:
@@ -88,4 +90,5 @@ def randint(low: int, high: int | None = None, size: Any = None, dtype: Any = np
     if low < limits.min or high - 1 > limits.max:
         raise ValueError(f"randint: expected limits inside {name}, got {low} and {high}")
     with _lock:
-        return _generator.random_integers(_size(size), name, int(low), int(high) - int(low))
+        span = (int(high) - int(low)) % 2**64  # 0 stands for all of them
+        return _generator.random_integers(_size(size), name, int(low) - 2**64 * (low >= 2**63), span)

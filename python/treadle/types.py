@@ -1,4 +1,4 @@
-"""Types of kernel arguments, for signatures: ``float32``, ``float32[:]``, ``float32[:, ::1]``, ``void(float32[:], int64)``."""
+"""Types of kernel arguments, for signatures such as ``void(float32[:], float32[:, ::1], int64)``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ from typing import Any
 
 from treadle._types import SUPPORTED, dtype_name
 
-_ALIASES = {"boolean": "bool", "b1": "bool", "intp": "int64", "uintp": "uint64", "int_": "int64", "float_": "float64", "double": "float64"}
+_ALIASES = {
+    "boolean": "bool",
+    "b1": "bool",
+    "intp": "int64",
+    "uintp": "uint64",
+    "int_": "int64",
+    "float_": "float64",
+    "double": "float64",
+}
 _ALIASES |= {f"i{n}": f"int{8 * n}" for n in (1, 2, 4, 8)} | {f"u{n}": f"uint{8 * n}" for n in (1, 2, 4, 8)}
 _ALIASES |= {"f2": "float16", "f4": "float32", "f8": "float64", "byte": "uint8", "char": "int8", "long": "int64"}
 _ANY, _DENSE = 0, 1
@@ -101,23 +109,34 @@ def _parse_one(text: str) -> Type | Array:
     return Array(scalar, len(parts), "C" if parts[-1] == "::1" else "A")
 
 
+def _is_numba(item: Any) -> bool:
+    """Whether this is a type or signature of an installed numba, known by its names alone."""
+    return type(item).__module__.split(".")[0] == "numba"
+
+
 def parse_signature(signature: Any) -> Signature:
     """A signature given as a string, a call of types, or a tuple of types."""
     if isinstance(signature, Signature):
         return signature
+    if _is_numba(signature) and hasattr(signature, "return_type"):
+        return Signature(void, tuple(as_type(item) for item in signature.args))
     if isinstance(signature, (tuple, list)):
         return Signature(void, tuple(as_type(item) for item in signature))
     match = re.fullmatch(r"\s*(?:(\w+)\s*)?\((.*)\)\s*", signature, re.DOTALL)
     if match is None:
         raise TypeError(f"signature: expected something like 'void(float32[:], int64)', got {signature!r}")
     parts = re.findall(r"[^,\[\]]+(?:\[[^\]]*\])?", match.group(2))
-    return Signature(_named(match.group(1)) if match.group(1) else None, tuple(_parse_one(part) for part in parts if part.strip()))
+    return Signature(
+        _named(match.group(1)) if match.group(1) else None, tuple(_parse_one(part) for part in parts if part.strip())
+    )
 
 
 def as_type(item: Any) -> Type | Array:
     """A type given as an object of this module, a string, or a NumPy dtype."""
     if isinstance(item, (Type, Array)):
         return item
+    if _is_numba(item):
+        return Array(Type(str(item.dtype)), item.ndim, item.layout) if hasattr(item, "ndim") else _named(str(item))
     if isinstance(item, str) and item not in SUPPORTED:
         return _parse_one(item)
     return Type(dtype_name(item, "signature"))

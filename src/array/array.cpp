@@ -42,11 +42,11 @@ bool Array::is_f_contiguous() const {
     return true;
 }
 
-int Array::layout() const {
-    if (shape_.empty()) return kLayoutDense;
+Layout Array::layout() const {
+    if (shape_.empty()) return Layout::Dense;
     // An axis of one element may have any stride; only the last stride is ever assumed.
-    if (strides_.back() != size_of(dtype_)) return strides_.back() == 0 ? kLayoutInnerZero : kLayoutAny;
-    return is_c_contiguous() ? kLayoutDense : kLayoutInnerDense;
+    if (strides_.back() != size_of(dtype_)) return strides_.back() == 0 ? Layout::InnerZero : Layout::Any;
+    return is_c_contiguous() ? Layout::Dense : Layout::InnerDense;
 }
 
 std::string to_string(const Dims& dims) {
@@ -57,9 +57,9 @@ std::string to_string(const Dims& dims) {
 
 int normal_axis(std::int64_t axis, int rank, const char* operation) {
     if (axis < -rank || axis >= rank) {
-        throw Error(ErrorKind::Index, "[" + std::string(operation) + "] axis: expected -" + std::to_string(rank) + " to " +
-                                          std::to_string(rank - 1) + " for an array of " + std::to_string(rank) + " dimensions, got " +
-                                          std::to_string(axis));
+        throw Error(ErrorKind::Index, "[" + std::string(operation) + "] axis: expected -" + std::to_string(rank) +
+                                          " to " + std::to_string(rank - 1) + " for an array of " +
+                                          std::to_string(rank) + " dimensions, got " + std::to_string(axis));
     }
     return static_cast<int>(axis < 0 ? axis + rank : axis);
 }

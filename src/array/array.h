@@ -1,10 +1,12 @@
-// An n-dimensional array: device memory seen through a shape and byte strides. Copying an Array copies the view, not the data.
+// An n-dimensional array: device memory seen through a shape and byte strides. Copying an Array copies the view, not
+// the data.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 #include "base/dtype.h"
+#include "base/kernel_facts.h"
 #include "base/small_vector.h"
 #include "device/device.h"
 
@@ -16,7 +18,11 @@ class Array {
 public:
     Array() = default;
     Array(device::StorageRef storage, char* data, DType dtype, Dims shape, Dims strides)
-        : storage_(std::move(storage)), data_(data), dtype_(dtype), shape_(std::move(shape)), strides_(std::move(strides)) {}
+        : storage_(std::move(storage)),
+          data_(data),
+          dtype_(dtype),
+          shape_(std::move(shape)),
+          strides_(std::move(strides)) {}
 
     DType dtype() const { return dtype_; }
     const Dims& shape() const { return shape_; }
@@ -28,8 +34,7 @@ public:
     const device::StorageRef& storage() const { return storage_; }
     bool is_c_contiguous() const;
     bool is_f_contiguous() const;
-    // What a kernel may assume of the strides: a code of ir::Layout.
-    int layout() const;
+    Layout layout() const;  // what a kernel may assume of the strides
 
     Array with(Dims shape, Dims strides, std::int64_t offset_bytes = 0) const {
         return {storage_, data_ + offset_bytes, dtype_, std::move(shape), std::move(strides)};
@@ -42,9 +47,6 @@ private:
     Dims shape_;
     Dims strides_;
 };
-
-// Codes of ir::Layout, which the array layer does not include.
-enum LayoutCode { kLayoutAny = 0, kLayoutDense = 1, kLayoutInnerDense = 2, kLayoutInnerZero = 3 };
 
 std::int64_t element_count(const Dims& shape);
 Dims dense_strides(const Dims& shape, DType dtype);

@@ -1,5 +1,5 @@
-// Arrays from nothing: ranges, and random numbers from a counter-based generator (Philox 4x32-10), which gives the same numbers on
-// every device and for every shape of the launch.
+// Arrays from nothing: ranges, and random numbers from a counter-based generator (Philox 4x32-10), which gives the same
+// numbers on every device and for every shape of the launch.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@
 
 namespace treadle::array {
 
-Array arange(double start, double step, std::int64_t start_integer, std::int64_t step_integer, std::int64_t count, DType dtype);
+Array arange(double start, double step, std::int64_t start_integer, std::int64_t step_integer, std::int64_t count,
+             DType dtype);
 Array linspace(double start, double stop, std::int64_t count, bool endpoint, DType dtype);
 
 // The state of a generator: a key and how many numbers were drawn. Not thread-safe by itself.

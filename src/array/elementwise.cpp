@@ -1,7 +1,7 @@
 #include "array/elementwise.h"
 
 #include <array>
-#include <bit>
+#include <cstdint>
 
 #include "array/elementwise_kernel.h"
 #include "array/views.h"
@@ -17,38 +17,61 @@ constexpr Operation kOperations[] = {
 };
 
 [[noreturn]] void no_loop(const Operation& operation, DType type, const char* hint = "") {
-    throw Error(ErrorKind::Type, "[" + std::string(operation.name) + "] not supported for type " + std::string(name_of(type)) + hint);
+    throw Error(ErrorKind::Type,
+                "[" + std::string(operation.name) + "] not supported for type " + std::string(name_of(type)) + hint);
+}
+
+DType float_for(DType type) {
+    if (is_float(type)) return type;
+    return size_of(type) == 1 ? DType::Float16 : size_of(type) == 2 ? DType::Float32 : DType::Float64;
+}
+
+// Operations that compute in floating point whatever they are given take any Python integer.
+bool computes_in_floats(const Operation& operation) {
+    return operation.typing == 'd' || operation.typing == 'f' || operation.typing == 'p';
+}
+
+bool fits(const Operand& weak, DType type) {
+    const int bits = bits_of(type);
+    if (weak.kind == 'h') return false;
+    if (weak.kind == 'u') return type == DType::UInt64;
+    if (!is_signed(type)) return weak.integer >= 0 && (bits == 64 || weak.integer < (std::int64_t{1} << bits));
+    const std::int64_t most = bits == 64 ? INT64_MAX : (std::int64_t{1} << (bits - 1)) - 1;
+    return weak.integer >= -most - 1 && weak.integer <= most;
+}
+
+[[noreturn]] void out_of_bounds(const Operand& weak, DType type, std::string_view operation) {
+    const std::string number = weak.kind == 'i'   ? std::to_string(weak.integer)
+                               : weak.kind == 'u' ? std::to_string(static_cast<std::uint64_t>(weak.integer))
+                                                  : "beyond 64 bits";
+    throw Error(ErrorKind::Overflow, "[" + std::string(operation) + "] Python integer " + number +
+                                         " is out of bounds for " + std::string(name_of(type)));
 }
 
 // NEP 50: a Python number takes part with its kind only.
 DType with_weak(DType type, const Operand& weak, const Operation& operation) {
-    if (weak.kind == 'b') return type;
-    if (weak.kind == 'f') return is_float(type) ? type : DType::Float64;
-    if (is_bool(type)) return DType::Int64;
-    if (is_float(type)) return type;
-    const int bits = bits_of(type);
-    const bool fits = weak.kind == 'u' ? type == DType::UInt64
-                      : is_signed(type) ? bits == 64 || (weak.integer >= -(std::int64_t{1} << (bits - 1)) && weak.integer < (std::int64_t{1} << (bits - 1)))
-                                        : weak.integer >= 0 && (bits == 64 || weak.integer < (std::int64_t{1} << bits));
-    // Comparisons with a number outside the type are answered exactly, in a wider type.
-    if (!fits && operation.typing == 'c') return is_unsigned(type) && type == DType::UInt64 ? DType::Float64 : DType::Int64;
-    if (!fits) {
-        throw Error(ErrorKind::Argument, "[" + std::string(operation.name) + "] Python integer " + std::to_string(weak.integer) +
-                                             " is out of bounds for " + std::string(name_of(type)));
-    }
-    return type;
+    if (weak.kind == 'b' || is_float(type)) return type;
+    if (weak.kind == 'f') return DType::Float64;
+    if (is_bool(type)) return weak.kind == 'u' ? DType::UInt64 : DType::Int64;
+    if (fits(weak, type) || computes_in_floats(operation)) return type;
+    // Comparisons with a number outside the type are answered exactly, in a type that holds both.
+    if (operation.typing == 'c') return weak.kind == 'i' && type != DType::UInt64 ? DType::Int64 : DType::Float64;
+    out_of_bounds(weak, type, operation.name);
 }
 
 DType common_type(const Operation& operation, std::span<const Operand> operands) {
+    const bool floats = operation.typing == 'f' || operation.typing == 'p';
     DType type = DType::Count;
     for (const Operand& operand : operands) {
         if (operand.array == nullptr) continue;
-        type = type == DType::Count ? operand.array->dtype() : promote(type, operand.array->dtype());
+        // Each operand's float type first, then the larger: arctan2 of int8 and uint8 is float16.
+        const DType own = floats ? float_for(operand.array->dtype()) : operand.array->dtype();
+        type = type == DType::Count ? own : promote(type, own);
     }
     if (type == DType::Count) {
         type = DType::Bool;
         for (const Operand& operand : operands) {
-            if (operand.kind == 'f') type = DType::Float64;
+            if (operand.kind == 'f' || operand.kind == 'h') type = DType::Float64;
             if (operand.kind == 'i' && !is_float(type)) type = DType::Int64;
             if (operand.kind == 'u' && !is_float(type)) type = DType::UInt64;
         }
@@ -60,12 +83,9 @@ DType common_type(const Operation& operation, std::span<const Operand> operands)
     return type;
 }
 
-DType float_for(DType type) {
-    if (is_float(type)) return type;
-    return size_of(type) == 1 ? DType::Float16 : size_of(type) == 2 ? DType::Float32 : DType::Float64;
+bool same_view(const Array& a, const Array& b) {
+    return a.data() == b.data() && a.shape() == b.shape() && a.strides() == b.strides() && a.dtype() == b.dtype();
 }
-
-bool same_view(const Array& a, const Array& b) { return a.data() == b.data() && a.shape() == b.shape() && a.strides() == b.strides() && a.dtype() == b.dtype(); }
 
 }  // namespace
 
@@ -75,15 +95,23 @@ const Operation& operation(std::string_view name) {
     for (const Operation& row : kOperations) {
         if (row.name == name) return row;
     }
-    throw Error(ErrorKind::Argument, "[elementwise] expected the name of an operation, got '" + std::string(name) + "'");
+    throw Error(ErrorKind::Argument,
+                "[elementwise] expected the name of an operation, got '" + std::string(name) + "'");
 }
 
 OperationTypes result_types(const Operation& operation, std::span<const Operand> operands) {
-    const DType type = operation.typing == 'w' ? common_type(operation, operands.subspan(1)) : common_type(operation, operands);
+    const DType type =
+        operation.typing == 'w' ? common_type(operation, operands.subspan(1)) : common_type(operation, operands);
     switch (operation.typing) {
         case 'n':
-            if (is_bool(type)) no_loop(operation, type, operation.name == "subtract" ? ": use the bitwise_xor, the ^ operator, or logical_xor" : "");
+            if (is_bool(type))
+                no_loop(operation, type,
+                        operation.name == "subtract" ? ": use the bitwise_xor, the ^ operator, or logical_xor" : "");
             return {type, type};
+        case 'm': {
+            const DType number = is_bool(type) ? DType::Int8 : type;
+            return {number, number};
+        }
         case 'd': return is_float(type) ? OperationTypes{type, type} : OperationTypes{DType::Float64, DType::Float64};
         case 'f': return {float_for(type), float_for(type)};
         case 'c': return {type, DType::Bool};
@@ -104,20 +132,44 @@ OperationTypes result_types(const Operation& operation, std::span<const Operand>
 Array empty(const Dims& shape, DType dtype) {
     std::int64_t bytes = size_of(dtype);
     for (const std::int64_t extent : shape) {
-        if (extent < 0) throw Error(ErrorKind::Argument, "[empty] shape: expected no negative dimensions, got " + to_string(shape));
-        if (__builtin_mul_overflow(bytes, extent, &bytes)) throw Error(ErrorKind::Argument, "[empty] shape: the array is too large: " + to_string(shape));
+        if (extent < 0)
+            throw Error(ErrorKind::Argument, "[empty] shape: expected no negative dimensions, got " + to_string(shape));
+        if (__builtin_mul_overflow(bytes, extent, &bytes))
+            throw Error(ErrorKind::Argument, "[empty] shape: the array is too large: " + to_string(shape));
     }
     device::StorageRef storage = device::current_device().allocate(static_cast<std::size_t>(bytes));
     auto* data = static_cast<char*>(storage->data());
     return {std::move(storage), data, dtype, shape, dense_strides(shape, dtype)};
 }
 
-Array elementwise(const Operation& operation, std::span<const Operand> operands, const Array* out) {
+namespace {
+
+// A number beyond int64 lies above every signed integer, also above those that round up to it in floating point.
+void put_beyond_integers(std::span<Operand> operands) {
+    for (const Operand& operand : operands) {
+        if (operand.array != nullptr && is_float(operand.array->dtype())) return;
+    }
+    for (Operand& operand : operands) {
+        if (operand.kind == 'u') operand.real = __builtin_inf();
+    }
+}
+
+}  // namespace
+
+Array elementwise(const Operation& operation, std::span<const Operand> given, const Array* out) {
+    std::array<Operand, 3> copies = {false, false, false};
+    std::span<const Operand> operands = given;
     if (static_cast<std::size_t>(operation.operands) != operands.size()) {
-        throw Error(ErrorKind::Type, "[" + std::string(operation.name) + "] expected " + std::to_string(operation.operands) + " operands, got " +
+        throw Error(ErrorKind::Type, "[" + std::string(operation.name) + "] expected " +
+                                         std::to_string(operation.operands) + " operands, got " +
                                          std::to_string(operands.size()));
     }
     const OperationTypes types = result_types(operation, operands);
+    if (operation.typing == 'c' && types.compute == DType::Float64) {
+        std::copy(given.begin(), given.end(), copies.begin());
+        put_beyond_integers(std::span(copies).first(given.size()));
+        operands = std::span<const Operand>(copies).first(given.size());
+    }
     std::array<const Array*, 3> arrays{};
     std::size_t count = 0;
     for (const Operand& operand : operands) {
@@ -130,17 +182,21 @@ Array elementwise(const Operation& operation, std::span<const Operand> operands,
         return result;
     }
     if (!(out->shape() == shape)) {
-        throw Error(ErrorKind::Argument, "[" + std::string(operation.name) + "] out: expected shape " + to_string(shape) + ", got " + to_string(out->shape()));
+        throw Error(ErrorKind::Argument, "[" + std::string(operation.name) + "] out: expected shape " +
+                                             to_string(shape) + ", got " + to_string(out->shape()));
     }
-    const bool narrows = (is_float(types.result) && !is_float(out->dtype())) || (!is_bool(types.result) && is_bool(out->dtype()));
+    const bool narrows =
+        (is_float(types.result) && !is_float(out->dtype())) || (!is_bool(types.result) && is_bool(out->dtype()));
     if (narrows) {
-        throw Error(ErrorKind::Type, "[" + std::string(operation.name) + "] out: cannot cast " + std::string(name_of(types.result)) + " to " +
+        throw Error(ErrorKind::Type, "[" + std::string(operation.name) + "] out: cannot cast " +
+                                         std::string(name_of(types.result)) + " to " +
                                          std::string(name_of(out->dtype())));
     }
     // Other overlaps than element on element would read what was written before.
     bool overlaps = false;
     for (std::size_t i = 0; i < count; ++i) {
-        overlaps = overlaps || (arrays[i]->storage().get() == out->storage().get() && out->storage() && !same_view(*arrays[i], *out));
+        overlaps = overlaps || (arrays[i]->storage().get() == out->storage().get() && out->storage() &&
+                                !same_view(*arrays[i], *out));
     }
     if (overlaps) {
         const Array aside = empty(shape, out->dtype());
@@ -170,6 +226,8 @@ void copy_into(const Array& to, const Array& from) {
 }
 
 void fill(const Array& to, const Operand& value) {
+    const bool whole = value.kind == 'i' || value.kind == 'u' || value.kind == 'h';
+    if (whole && is_integer(to.dtype()) && !fits(value, to.dtype())) out_of_bounds(value, to.dtype(), "fill");
     // The value is computed in the type of the array, as NumPy's fill does.
     const Operand operands[] = {value};
     run_elementwise(operation("copy"), {to.dtype(), to.dtype()}, operands, to);

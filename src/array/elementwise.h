@@ -1,9 +1,10 @@
-// Element-wise operations: types by NumPy's rules (NEP 50), broadcasting, one compiled kernel for each combination that occurs.
+// Element-wise operations: types by NumPy's rules (NEP 50), broadcasting, one compiled kernel for each combination that
+// occurs.
 //
 //     Array c = elementwise(operation("add"), {Operand(a), Operand(2)});
 //
-// Asynchronous on the current stream. out may be any view; where it overlaps an operand in another way than element for element,
-// the result is computed aside first.
+// Asynchronous on the current stream. out may be any view; where it overlaps an operand in another way than element for
+// element, the result is computed aside first.
 #pragma once
 
 #include <span>
@@ -32,7 +33,8 @@ struct Operand {
     Operand(bool value) : kind('b'), integer(value), real(value) {}
 
     const Array* array = nullptr;
-    char kind = 'a';  // a array, b i f weak scalar, u weak scalar that needs uint64
+    char kind = 'a';  // a array, b i f weak scalar; weak integers beyond int64: u fits uint64, h fits nothing (real is
+                      // infinite)
     std::int64_t integer = 0;
     double real = 0;
 };

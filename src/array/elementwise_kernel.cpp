@@ -16,7 +16,8 @@ constexpr std::string_view kNames[] = {"x", "y", "z"};
 constexpr std::int64_t kBlock = 4096;  // threads of a block of these kernels, which are not bound by a user's limits
 
 std::string replaced(std::string text, std::string_view what, const std::string& with) {
-    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size())) text.replace(at, what.size(), with);
+    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
+        text.replace(at, what.size(), with);
     return text;
 }
 
@@ -25,10 +26,11 @@ std::string body_of(const Operation& operation, DType type) {
     // bool's arithmetic is logic.
     if (is_bool(type) && operation.name == "multiply") body = "(bin & x y)";
     if (is_bool(type) && operation.name == "add") body = "(bin | x y)";
-    if (is_bool(type) && operation.name == "square") body = "x";
     if (operation.typing == 'k' && !is_float(type)) body = "x";
-    if (operation.name == "sign" && !is_float(type)) body = "(bin - (call (DTYPE) (cmp x > 0)) (call (DTYPE) (cmp x < 0)))";
+    if (operation.name == "sign" && !is_float(type))
+        body = "(bin - (call (DTYPE) (cmp x > 0)) (call (DTYPE) (cmp x < 0)))";
     body = replaced(body, "MODULO", is_float(type) ? "(call (builtin fmod) x y)" : "(call (builtin truncmod) x y)");
+    body = replaced(body, "RECIPROCAL", is_float(type) ? "(bin / 1.0 x)" : "(call (builtin truncdiv) 1 x)");
     return replaced(body, "DTYPE", "builtin " + std::string(name_of(type)));
 }
 
@@ -70,7 +72,8 @@ void collapse(std::vector<Array>& views) {
         if (out.shape()[i] != 1) order.push_back(i);
     }
     const auto step = [](std::int64_t stride) { return stride < 0 ? -stride : stride; };
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return step(out.strides()[a]) > step(out.strides()[b]); });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return step(out.strides()[a]) > step(out.strides()[b]); });
     std::vector<std::vector<std::size_t>> groups;
     for (const std::size_t axis : order) {
         bool joins = !groups.empty();
@@ -114,8 +117,8 @@ FunctionTable& table() {
 
 }  // namespace
 
-std::string elementwise_program(const Operation& operation, const OperationTypes& types, std::span<const DType> operand_types, unsigned scalars,
-                                int rank) {
+std::string elementwise_program(const Operation& operation, const OperationTypes& types,
+                                std::span<const DType> operand_types, unsigned scalars, int rank) {
     const DType wide = body_type(operation, types.compute);
     std::string params, loads;
     for (std::size_t i = 0; i < operand_types.size(); ++i) {
@@ -130,68 +133,103 @@ std::string elementwise_program(const Operation& operation, const OperationTypes
     }
     std::string result = body_of(operation, wide);
     // Results pass through the type of the operation, so that a wider out shows the same numbers.
-    if (wide != types.compute && types.result == types.compute) result = "(call (builtin " + std::string(name_of(types.compute)) + ") " + result + ")";
-    return "(fn " + std::string(operation.name) + " (" + params + "out) " + index_statements(rank) + loads + "(set (item out " + index_text(rank) + ") " +
-           result + "))";
+    if (wide != types.compute && types.result == types.compute)
+        result = "(call (builtin " + std::string(name_of(types.compute)) + ") " + result + ")";
+    return "(fn " + std::string(operation.name) + " (" + params + "out) " + index_statements(rank) + loads +
+           "(set (item out " + index_text(rank) + ") " + result + "))";
 }
 
-void run_elementwise(const Operation& operation, const OperationTypes& types, std::span<const Operand> operands, const Array& out) {
-    if (out.size() == 0) return;
-    std::vector<Array> views;
-    views.reserve(4);
+namespace {
+
+// What identifies the kernel of a call: everything its text depends on.
+runtime::Function& function_for(const Operation& operation, const OperationTypes& types,
+                                std::span<const DType> operand_types, unsigned scalars, int rank, DType out) {
+    std::uint64_t key = static_cast<std::uint64_t>(&operation - operations().data());
+    key = key << 4 | static_cast<std::uint64_t>(types.compute);
+    key = key << 4 | static_cast<std::uint64_t>(types.result);
+    for (const DType type : operand_types) key = key << 4 | static_cast<std::uint64_t>(type);
+    key = (key << 3 | scalars) << 6 | static_cast<std::uint64_t>(rank);
+    key = key << 4 | static_cast<std::uint64_t>(out);
+    FunctionTable& functions = table();
+    const std::lock_guard lock(functions.mutex);
+    auto& entry = functions.functions[key];
+    if (entry == nullptr) {
+        CompileRequest request;
+        request.program = elementwise_program(operation, types, operand_types, scalars, rank);
+        request.options.strict_types = true;
+        request.options.contract = false;
+        entry = std::make_unique<runtime::Function>(std::string(operation.name), std::move(request));
+    }
+    return *entry;
+}
+
+void launch(runtime::Function& function, const runtime::Arguments& arguments, std::int64_t inner, std::int64_t rows) {
+    runtime::LaunchShape shape;
+    shape.block[0] = std::min(kBlock, (inner + 63) / 64 * 64);
+    shape.grid[0] = (inner + shape.block[0] - 1) / shape.block[0];
+    shape.grid[1] = rows;
+    function.launch_unchecked(shape, current_stream(), arguments);
+}
+
+}  // namespace
+
+void run_elementwise(const Operation& operation, const OperationTypes& types, std::span<const Operand> operands,
+                     const Array& out) {
+    const std::int64_t size = out.size();
+    if (size == 0) return;
     unsigned scalars = 0;
     DType operand_types[3];
+    bool dense = out.is_c_contiguous();
     for (std::size_t i = 0; i < operands.size(); ++i) {
         const bool is_condition = operation.typing == 'w' && i == 0;
-        if (operands[i].array == nullptr) {
-            scalars |= 1U << i;
-            operand_types[i] = is_condition ? DType::Bool : types.compute;
-        } else {
-            operand_types[i] = operands[i].array->dtype();
-            views.push_back(operands[i].array->shape() == out.shape() ? *operands[i].array : broadcast_to(*operands[i].array, out.shape()));
+        const Array* array = operands[i].array;
+        if (array == nullptr) scalars |= 1U << i;
+        operand_types[i] = array != nullptr ? array->dtype() : is_condition ? DType::Bool : types.compute;
+        dense = dense && (array == nullptr || (array->shape() == out.shape() && array->is_c_contiguous()));
+    }
+    static thread_local runtime::Arguments arguments;
+    arguments.clear();
+    const std::span<const DType> input_types(operand_types, operands.size());
+    const auto add_scalar = [&](std::size_t i) {
+        arguments.add_scalar(operand_types[i], scalar_bits(operands[i], operand_types[i]));
+    };
+    if (dense) {
+        // The usual case costs no views: everything is one row.
+        const auto add = [&](const Array& array) {
+            const std::int64_t stride = size_of(array.dtype());
+            arguments.add_array(array.dtype(), 1, Layout::Dense, array.data(), &size, &stride, array.storage().get());
+        };
+        for (std::size_t i = 0; i < operands.size(); ++i) {
+            if (operands[i].array == nullptr) {
+                add_scalar(i);
+            } else {
+                add(*operands[i].array);
+            }
         }
+        add(out);
+        launch(function_for(operation, types, input_types, scalars, 1, out.dtype()), arguments, size, 1);
+        return;
+    }
+    std::vector<Array> views;
+    views.reserve(4);
+    for (const Operand& operand : operands) {
+        if (operand.array != nullptr) views.push_back(broadcast_to(*operand.array, out.shape()));
     }
     views.push_back(out);
     collapse(views);
     const int rank = views.back().rank();
-    std::uint64_t key = static_cast<std::uint64_t>(&operation - operations().data());
-    key = key << 4 | static_cast<std::uint64_t>(types.compute);
-    key = key << 4 | static_cast<std::uint64_t>(types.result);
-    for (std::size_t i = 0; i < operands.size(); ++i) key = key << 4 | static_cast<std::uint64_t>(operand_types[i]);
-    key = (key << 3 | scalars) << 6 | static_cast<std::uint64_t>(rank);
-    key = key << 4 | static_cast<std::uint64_t>(out.dtype());
-    runtime::Function* function = nullptr;
-    {
-        FunctionTable& functions = table();
-        const std::lock_guard lock(functions.mutex);
-        auto& entry = functions.functions[key];
-        if (entry == nullptr) {
-            CompileRequest request;
-            request.program = elementwise_program(operation, types, {operand_types, operands.size()}, scalars, rank);
-            request.options.strict_types = true;
-            request.options.contract = false;
-            entry = std::make_unique<runtime::Function>(std::string(operation.name), std::move(request));
-        }
-        function = entry.get();
-    }
-    static thread_local runtime::Arguments arguments;
-    arguments.clear();
     std::size_t next = 0;
     for (std::size_t i = 0; i <= operands.size(); ++i) {
-        if (i < operands.size() && (scalars >> i & 1) != 0) {
-            arguments.add_scalar(operand_types[i], scalar_bits(operands[i], operand_types[i]));
+        if (i < operands.size() && operands[i].array == nullptr) {
+            add_scalar(i);
             continue;
         }
         const Array& view = views[next++];
-        arguments.add_array(view.dtype(), rank, view.layout(), view.data(), view.shape().data(), view.strides().data(), view.storage().get());
+        arguments.add_array(view.dtype(), rank, view.layout(), view.data(), view.shape().data(), view.strides().data(),
+                            view.storage().get());
     }
-    runtime::LaunchShape shape;
     const std::int64_t inner = rank == 0 ? 1 : views.back().shape().back();
-    const std::int64_t rows = rank == 0 ? 1 : views.back().size() / inner;
-    shape.block[0] = std::min(kBlock, (inner + 63) / 64 * 64);
-    shape.grid[0] = (inner + shape.block[0] - 1) / shape.block[0];
-    shape.grid[1] = rows;
-    function->launch_unchecked(shape, current_stream(), arguments);
+    launch(function_for(operation, types, input_types, scalars, rank, out.dtype()), arguments, inner, size / inner);
 }
 
 }  // namespace treadle::array

@@ -5,11 +5,14 @@
 
 namespace treadle::array {
 
-// Computes operation on operands, which broadcast to out's shape, in types.compute and writes out (converting to its type).
-void run_elementwise(const Operation& operation, const OperationTypes& types, std::span<const Operand> operands, const Array& out);
+// Computes operation on operands, which broadcast to out's shape, in types.compute and writes out (converting to its
+// type).
+void run_elementwise(const Operation& operation, const OperationTypes& types, std::span<const Operand> operands,
+                     const Array& out);
 
-// The kernel syntax text for arrays of a rank; scalars is a bit mask of the operands that are numbers. For tests and prefilling.
-std::string elementwise_program(const Operation& operation, const OperationTypes& types, std::span<const DType> operand_types, unsigned scalars,
-                                int rank);
+// The kernel syntax text for arrays of a rank; scalars is a bit mask of the operands that are numbers. For tests and
+// prefilling.
+std::string elementwise_program(const Operation& operation, const OperationTypes& types,
+                                std::span<const DType> operand_types, unsigned scalars, int rank);
 
 }  // namespace treadle::array

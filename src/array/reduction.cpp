@@ -25,7 +25,8 @@ constexpr Reduction kReductions[] = {
 
 constexpr std::int64_t kPart = 1 << 16;  // elements that one block of the lanes kernel reduces
 
-// One way to run a kernel: which form, the element types, and whether indices come with the values (second round of argmin).
+// One way to run a kernel: which form, the element types, and whether indices come with the values (second round of
+// argmin).
 struct Form {
     const Reduction* reduction;
     bool lanes;
@@ -38,7 +39,9 @@ struct Form {
     bool operator<(const Form& other) const { return key() < other.key(); }
 };
 
-std::string converted(DType type, const std::string& text) { return "(call (builtin " + std::string(name_of(type)) + ") " + text + ")"; }
+std::string converted(DType type, const std::string& text) {
+    return "(call (builtin " + std::string(name_of(type)) + ") " + text + ")";
+}
 
 // Statements that take element r into the state: acc, and at for the index reductions.
 std::string step_text(const Form& form, const std::string& r) {
@@ -53,14 +56,40 @@ std::string step_text(const Form& form, const std::string& r) {
     return text + "(set acc (call (builtin select) better x acc)) (set at (call (builtin select) better j at)) ";
 }
 
+// A loop that takes the elements at place, a text in terms of k, into the state. Sums of floats are added in runs of
+// 64, whose totals are added up: rounding errors grow with the length of a run and the number of runs, not with their
+// product.
+std::string loop_text(const Form& form, const std::string& begin, const std::string& end, const std::string& step,
+                      const std::string& place) {
+    const auto loop = [](const std::string& name, const std::string& from, const std::string& to, const std::string& by,
+                         const std::string& body) {
+        return "(for " + name + " (call (builtin range) " + from + " " + to + " " + by + ") (do " + body + ")) ";
+    };
+    const std::string one = step_text(form, place);
+    if (!is_float(form.compute) || form.reduction->typing != 's') return loop("k", begin, end, step, one);
+    const std::string run = step == "1" ? "64" : "(bin * " + step + " 64)";
+    const std::string neutral = converted(form.compute, std::string(form.reduction->start));
+    std::string combine(form.reduction->combine);
+    combine.replace(combine.find(" x)"), 3, " acc)");
+    combine.replace(combine.find("acc"), 3, "total");
+    return "(set total acc) " +
+           loop("b", begin, end, run,
+                "(set acc " + neutral + ") " +
+                    loop("k", "b", "(call (builtin min) (bin + b " + run + ") " + end + ")", step, one) +
+                    "(set total " + combine + ")") +
+           "(set acc total) ";
+}
+
 std::string program_of(const Form& form) {
     const bool indexed = form.reduction->typing == 'i';
     const std::string first_place = form.lanes ? "(tuple o begin)" : "(tuple o begin i)";
     const std::string first = "(item a " + first_place + ")";
     std::string start(form.reduction->start);
     start = start == "first" ? converted(form.compute, first) : converted(form.compute, start);
-    std::string text = "(fn " + std::string(form.reduction->name) + " (a " + (form.with_indices ? "ia " : "") + "out " + (indexed ? "iout " : "") + "part) ";
-    text += form.lanes ? "(set p (call (builtin int64) (builtin blockIdx.x))) (set t (call (builtin int64) (builtin threadIdx.x))) "
+    std::string text = "(fn " + std::string(form.reduction->name) + " (a " + (form.with_indices ? "ia " : "") + "out " +
+                       (indexed ? "iout " : "") + "part) ";
+    text += form.lanes ? "(set p (call (builtin int64) (builtin blockIdx.x))) (set t (call (builtin int64) (builtin "
+                         "threadIdx.x))) "
                        : "(set p (call (builtin int64) (builtin blockIdx.z))) (set i (call (builtin grid) 1)) ";
     text += "(set o (call (builtin int64) (builtin blockIdx.y))) ";
     text += "(set begin (bin * p part)) (set end (call (builtin min) (bin + begin part) (item (attr a shape) 1))) ";
@@ -69,12 +98,14 @@ std::string program_of(const Form& form) {
     std::string place = "p";
     if (form.lanes) {
         // Whole rows of the packet without a test, then the rest.
-        text += "(set step (call (builtin int64) (builtin blockDim.x))) (set whole (bin - end (bin % (bin - end begin) step))) ";
-        text += "(for k (call (builtin range) begin whole step) (do " + step_text(form, "(bin + k t)") + ")) ";
+        text +=
+            "(set step (call (builtin int64) (builtin blockDim.x))) (set whole (bin - end (bin % (bin - end begin) "
+            "step))) ";
+        text += loop_text(form, "begin", "whole", "step", "(bin + k t)");
         text += "(if (cmp (bin + whole t) < end) (do " + step_text(form, "(bin + whole t)") + ") (do)) ";
         place = "(bin + (bin * p step) t)";
     } else {
-        text += "(for r (call (builtin range) begin end) (do " + step_text(form, "r") + ")) ";
+        text += loop_text(form, "begin", "end", "1", "k");
     }
     const std::string target = "(tuple o " + place + (form.lanes ? ")" : " i)");
     text += "(set (item out " + target + ") acc)";
@@ -107,7 +138,8 @@ void add(runtime::Arguments& arguments, const Array& whole, const Form& form) {
     const Dims& shape = whole.shape();
     const Dims& strides = whole.strides();
     const Array array = form.lanes ? whole.with({shape[0], shape[1]}, {strides[0], strides[1]}) : whole;
-    arguments.add_array(array.dtype(), array.rank(), array.layout(), array.data(), array.shape().data(), array.strides().data(), array.storage().get());
+    arguments.add_array(array.dtype(), array.rank(), array.layout(), array.data(), array.shape().data(),
+                        array.strides().data(), array.storage().get());
 }
 
 // One launch over views [outer, length, inner]; returns [outer, parts, inner] (lanes: parts * lanes in the middle).
@@ -213,13 +245,15 @@ const Reduction& reduction(std::string_view name) {
     throw Error(ErrorKind::Argument, "[reduce] expected the name of a reduction, got '" + std::string(name) + "'");
 }
 
-Array reduce(const Reduction& reduction, const Array& array, const std::optional<std::vector<std::int64_t>>& axes, bool keep_dims,
-             std::optional<DType> dtype) {
+Array reduce(const Reduction& reduction, const Array& array, const std::optional<std::vector<std::int64_t>>& axes,
+             bool keep_dims, std::optional<DType> dtype) {
     const auto rank = static_cast<std::size_t>(array.rank());
     std::vector<bool> reduced(rank, !axes);
     for (const std::int64_t axis : axes.value_or(std::vector<std::int64_t>{})) {
         const auto at = static_cast<std::size_t>(normal_axis(axis, array.rank(), reduction.name.data()));
-        if (reduced[at]) throw Error(ErrorKind::Argument, "[" + std::string(reduction.name) + "] axis: axis " + std::to_string(axis) + " is repeated");
+        if (reduced[at])
+            throw Error(ErrorKind::Argument,
+                        "[" + std::string(reduction.name) + "] axis: axis " + std::to_string(axis) + " is repeated");
         reduced[at] = true;
     }
     Dims shape;
@@ -235,7 +269,8 @@ Array reduce(const Reduction& reduction, const Array& array, const std::optional
     // Sums of half precision are kept in single precision until the end.
     const DType compute = output == DType::Float16 ? DType::Float32 : reduction.typing == 'i' ? array.dtype() : output;
     if (length == 0 && reduction.start == "first" && element_count(shape) != 0) {
-        throw Error(ErrorKind::Argument, "[" + std::string(reduction.name) + "] zero-size array has no smallest or largest element");
+        throw Error(ErrorKind::Argument,
+                    "[" + std::string(reduction.name) + "] zero-size array has no smallest or largest element");
     }
     if (element_count(shape) == 0) return empty(shape, reduction.typing == 'i' ? DType::Int64 : output);
     if (length == 0) {
@@ -243,12 +278,14 @@ Array reduce(const Reduction& reduction, const Array& array, const std::optional
         fill(result, Operand(std::int64_t{reduction.start == "1" || reduction.start == "true"}));
         return result;
     }
-    const State state = reduce_middle(reduction, middle_view(array, reduced), compute, reduction.typing == 'i' ? compute : output);
+    const State state =
+        reduce_middle(reduction, middle_view(array, reduced), compute, reduction.typing == 'i' ? compute : output);
     const Array& result = reduction.typing == 'i' ? state.indices : state.values;
     return result.with(shape, dense_strides(shape, result.dtype()));
 }
 
-Array mean(const Array& array, const std::optional<std::vector<std::int64_t>>& axes, bool keep_dims, std::optional<DType> dtype) {
+Array mean(const Array& array, const std::optional<std::vector<std::int64_t>>& axes, bool keep_dims,
+           std::optional<DType> dtype) {
     const DType type = dtype.value_or(is_float(array.dtype()) ? array.dtype() : DType::Float64);
     const DType compute = type == DType::Float16 ? DType::Float32 : type;
     const Array total = reduce(reduction("sum"), array, axes, keep_dims, compute);

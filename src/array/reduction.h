@@ -22,10 +22,11 @@ struct Reduction {
 std::span<const Reduction> reductions();
 const Reduction& reduction(std::string_view name);
 
-// axes: nothing for all. dtype: type of computation and result, for sums. Throws Error(Argument) for an empty range without a start
-// (min of nothing), Error(Index) for a bad axis.
-Array reduce(const Reduction& reduction, const Array& array, const std::optional<std::vector<std::int64_t>>& axes, bool keep_dims,
-             std::optional<DType> dtype);
-Array mean(const Array& array, const std::optional<std::vector<std::int64_t>>& axes, bool keep_dims, std::optional<DType> dtype);
+// axes: nothing for all. dtype: type of computation and result, for sums. Throws Error(Argument) for an empty range
+// without a start (min of nothing), Error(Index) for a bad axis.
+Array reduce(const Reduction& reduction, const Array& array, const std::optional<std::vector<std::int64_t>>& axes,
+             bool keep_dims, std::optional<DType> dtype);
+Array mean(const Array& array, const std::optional<std::vector<std::int64_t>>& axes, bool keep_dims,
+           std::optional<DType> dtype);
 
 }  // namespace treadle::array

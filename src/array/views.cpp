@@ -23,8 +23,8 @@ Array index(const Array& array, const std::vector<Index>& items) {
         ellipses += item.kind == Index::Kind::Ellipsis;
     }
     if (used > rank) {
-        throw Error(ErrorKind::Index, "too many indices for array: array is " + std::to_string(rank) + "-dimensional, but " + std::to_string(used) +
-                                          " were indexed");
+        throw Error(ErrorKind::Index, "too many indices for array: array is " + std::to_string(rank) +
+                                          "-dimensional, but " + std::to_string(used) + " were indexed");
     }
     if (ellipses > 1) throw Error(ErrorKind::Index, "an index can only have a single ellipsis ('...')");
     Dims shape, strides;
@@ -50,8 +50,8 @@ Array index(const Array& array, const std::vector<Index>& items) {
         const std::int64_t stride = array.strides()[axis];
         if (item.kind == Index::Kind::Integer) {
             if (item.start < -extent || item.start >= extent) {
-                throw Error(ErrorKind::Index, "index " + std::to_string(item.start) + " is out of bounds for axis " + std::to_string(axis) +
-                                                  " with size " + std::to_string(extent));
+                throw Error(ErrorKind::Index, "index " + std::to_string(item.start) + " is out of bounds for axis " +
+                                                  std::to_string(axis) + " with size " + std::to_string(extent));
             }
             offset += (item.start < 0 ? item.start + extent : item.start) * stride;
         } else {
@@ -59,7 +59,8 @@ Array index(const Array& array, const std::vector<Index>& items) {
             const bool up = item.step > 0;
             const std::int64_t low = up ? 0 : -1;
             const std::int64_t high = up ? extent : extent - 1;
-            const std::int64_t start = item.has_start ? clamp_bound(item.start, extent, low, high) : (up ? 0 : extent - 1);
+            const std::int64_t start =
+                item.has_start ? clamp_bound(item.start, extent, low, high) : (up ? 0 : extent - 1);
             const std::int64_t stop = item.has_stop ? clamp_bound(item.stop, extent, low, high) : (up ? extent : -1);
             const std::int64_t span = up ? stop - start : start - stop;
             const std::int64_t step = up ? item.step : -item.step;
@@ -78,12 +79,15 @@ Array transpose(const Array& array, const std::vector<std::int64_t>& axes) {
     const auto rank = static_cast<std::size_t>(array.rank());
     Dims shape(rank), strides(rank);
     if (!axes.empty() && axes.size() != rank) {
-        throw Error(ErrorKind::Argument, "[transpose] axes: expected " + std::to_string(rank) + " axes, got " + std::to_string(axes.size()));
+        throw Error(ErrorKind::Argument,
+                    "[transpose] axes: expected " + std::to_string(rank) + " axes, got " + std::to_string(axes.size()));
     }
     std::vector<bool> seen(rank, false);
     for (std::size_t i = 0; i < rank; ++i) {
-        const auto from = axes.empty() ? rank - 1 - i : static_cast<std::size_t>(normal_axis(axes[i], array.rank(), "transpose"));
-        if (seen[from]) throw Error(ErrorKind::Argument, "[transpose] axes: axis " + std::to_string(from) + " is repeated");
+        const auto from =
+            axes.empty() ? rank - 1 - i : static_cast<std::size_t>(normal_axis(axes[i], array.rank(), "transpose"));
+        if (seen[from])
+            throw Error(ErrorKind::Argument, "[transpose] axes: axis " + std::to_string(from) + " is repeated");
         seen[from] = true;
         shape[i] = array.shape()[from];
         strides[i] = array.strides()[from];
@@ -103,7 +107,9 @@ Array broadcast_to(const Array& array, const Dims& shape) {
             fits = array.shape()[i] == 1;
         }
     }
-    if (!fits) throw Error(ErrorKind::Argument, "[broadcast_to] expected a shape that broadcasts to " + to_string(shape) + ", got " + to_string(array.shape()));
+    if (!fits)
+        throw Error(ErrorKind::Argument, "[broadcast_to] expected a shape that broadcasts to " + to_string(shape) +
+                                             ", got " + to_string(array.shape()));
     return array.with(shape, std::move(strides));
 }
 
@@ -119,8 +125,8 @@ Array squeeze(const Array& array, std::optional<std::int64_t> axis) {
     Dims shape, strides;
     const int chosen = axis ? normal_axis(*axis, array.rank(), "squeeze") : -1;
     if (chosen >= 0 && array.shape()[static_cast<std::size_t>(chosen)] != 1) {
-        throw Error(ErrorKind::Argument, "[squeeze] axis: expected an axis of length 1, got axis " + std::to_string(chosen) + " of shape " +
-                                             to_string(array.shape()));
+        throw Error(ErrorKind::Argument, "[squeeze] axis: expected an axis of length 1, got axis " +
+                                             std::to_string(chosen) + " of shape " + to_string(array.shape()));
     }
     for (int i = 0; i < array.rank(); ++i) {
         const auto at = static_cast<std::size_t>(i);
@@ -138,7 +144,9 @@ Dims resolve_shape(const Array& array, Dims shape) {
         if (extent == -1 && open == nullptr) {
             open = &extent;
         } else if (extent < 0) {
-            throw Error(ErrorKind::Argument, "[reshape] shape: expected at most one -1 and no other negative number, got " + to_string(shape));
+            throw Error(
+                ErrorKind::Argument,
+                "[reshape] shape: expected at most one -1 and no other negative number, got " + to_string(shape));
         } else {
             known *= extent;
         }
@@ -149,7 +157,8 @@ Dims resolve_shape(const Array& array, Dims shape) {
         known *= *open;
     }
     if (known != size || (open != nullptr && *open < 0)) {
-        throw Error(ErrorKind::Argument, "cannot reshape array of size " + std::to_string(size) + " into shape " + to_string(shape));
+        throw Error(ErrorKind::Argument,
+                    "cannot reshape array of size " + std::to_string(size) + " into shape " + to_string(shape));
     }
     return shape;
 }
@@ -197,7 +206,8 @@ Dims broadcast_shapes(std::span<const Array* const> arrays, const char* operatio
             if (result[i] != 1) {
                 std::string shapes;
                 for (const Array* one : arrays) shapes += " " + to_string(one->shape());
-                throw Error(ErrorKind::Argument, "[" + std::string(operation) + "] operands could not be broadcast together with shapes" + shapes);
+                throw Error(ErrorKind::Argument, "[" + std::string(operation) +
+                                                     "] operands could not be broadcast together with shapes" + shapes);
             }
             result[i] = extent;
         }

@@ -17,18 +17,22 @@ CpuTarget target_named(const std::string& cpu) {
 CpuTarget detect() {
     __builtin_cpu_init();
     std::string best = "x86-64";
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) best = "x86-64-v3";
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+        best = "x86-64-v3";
     if (best == "x86-64-v3" && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd")) {
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512cd")) {
         best = "x86-64-v4";
     }
     if (const char* asked = std::getenv("TREADLE_CPU"); asked != nullptr && *asked != '\0') {
         const std::string name = asked;
         if (name != "x86-64" && name != "x86-64-v3" && name != "x86-64-v4") {
-            throw Error(ErrorKind::Argument, "[TREADLE_CPU] expected x86-64, x86-64-v3 or x86-64-v4, got '" + name + "'");
+            throw Error(ErrorKind::Argument,
+                        "[TREADLE_CPU] expected x86-64, x86-64-v3 or x86-64-v4, got '" + name + "'");
         }
         if (name > best) {
-            throw Error(ErrorKind::Argument, "[TREADLE_CPU] this processor is at most " + best + ", got '" + name + "'");
+            throw Error(ErrorKind::Argument,
+                        "[TREADLE_CPU] this processor is at most " + best + ", got '" + name + "'");
         }
         best = name;
     }

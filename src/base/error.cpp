@@ -7,7 +7,8 @@ void throw_device_error(std::string_view driver_name, const std::string& message
 }
 
 void fail_check(const char* condition, const char* file, int line, const std::string& detail) {
-    std::string text = "internal error: " + std::string(condition) + " does not hold at " + file + ":" + std::to_string(line);
+    std::string text =
+        "internal error: " + std::string(condition) + " does not hold at " + file + ":" + std::to_string(line);
     if (!detail.empty()) text += " (" + detail + ")";
     throw Error(ErrorKind::Internal, text);
 }

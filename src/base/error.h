@@ -33,7 +33,7 @@ private:
 
 }  // namespace treadle
 
-#define TREADLE_CHECK(condition, ...)                                                                \
-    do {                                                                                             \
+#define TREADLE_CHECK(condition, ...)                                                                      \
+    do {                                                                                                   \
         if (!(condition)) ::treadle::fail_check(#condition, __FILE__, __LINE__, std::string(__VA_ARGS__)); \
     } while (false)

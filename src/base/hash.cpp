@@ -1,9 +1,9 @@
 #include "base/hash.h"
 
 #define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <cstdio>
+
+#include <xxhash.h>
 
 namespace treadle {
 

@@ -21,7 +21,8 @@ public:
         size_ = items.size();
     }
     SmallVector(const SmallVector& other) : SmallVector(std::span<const T>(other.data(), other.size())) {}
-    SmallVector(SmallVector&& other) noexcept : size_(other.size_), capacity_(other.capacity_), heap_(std::move(other.heap_)) {
+    SmallVector(SmallVector&& other) noexcept
+        : size_(other.size_), capacity_(other.capacity_), heap_(std::move(other.heap_)) {
         if (heap_ == nullptr) std::copy_n(other.inside_, size_, inside_);
         other.size_ = 0;
         other.capacity_ = N;

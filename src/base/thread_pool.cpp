@@ -40,7 +40,8 @@ void ThreadPool::work() {
     }
 }
 
-void ThreadPool::parallel_for(std::int64_t count, std::int64_t chunk, const std::function<void(std::int64_t, std::int64_t)>& body) {
+void ThreadPool::parallel_for(std::int64_t count, std::int64_t chunk,
+                              const std::function<void(std::int64_t, std::int64_t)>& body) {
     struct Job {
         std::atomic<std::int64_t> next{0};
         std::atomic<std::int64_t> finished{0};

@@ -1,7 +1,7 @@
 // A fixed set of worker threads with one queue, and loops shared between them.
 //
-// Ours rather than a library's, because launch cost is what counts here: a loop is one atomic counter, the thread that starts it
-// works on it at once, and the others join while there is something left.
+// Ours rather than a library's, because launch cost is what counts here: a loop is one atomic counter, the thread that
+// starts it works on it at once, and the others join while there is something left.
 #pragma once
 
 #include <condition_variable>
@@ -24,8 +24,10 @@ public:
     int size() const { return static_cast<int>(threads_.size()); }
     void submit(std::function<void()> task);
 
-    // Runs body(begin, end) over [0, count) in chunks, in increasing order of begin; returns when all is done. body must not throw.
-    void parallel_for(std::int64_t count, std::int64_t chunk, const std::function<void(std::int64_t, std::int64_t)>& body);
+    // Runs body(begin, end) over [0, count) in chunks, in increasing order of begin; returns when all is done. body
+    // must not throw.
+    void parallel_for(std::int64_t count, std::int64_t chunk,
+                      const std::function<void(std::int64_t, std::int64_t)>& body);
 
 private:
     void work();

@@ -14,7 +14,7 @@ namespace {
 codegen::CpuKernelOptions options_of(const CompileRequest& request) {
     codegen::CpuKernelOptions options;
     options.target = host_target();
-    options.lanes = static_cast<ir::Lanes>(request.options.layout);
+    options.lanes = request.options.lanes;
     options.full_packets = request.options.full_packets;
     options.packet_limit = request.options.packet_limit;
     options.packet = request.options.packet;
@@ -46,9 +46,12 @@ std::string Compiler::dump(const CompileRequest& request, const std::string& sta
     if (stage == "ir") return ir::print(frontend::lower(request));
     const ir::Function function = after_passes(request);
     if (stage == "passes") return ir::print(function);
-    if (stage == "llvm") return codegen::compile_cpu_kernel(function, options_of(request), codegen::CpuOutput::LlvmAfter).bytes;
-    if (stage == "llvm-before") return codegen::compile_cpu_kernel(function, options_of(request), codegen::CpuOutput::LlvmBefore).bytes;
-    if (stage == "asm") return codegen::compile_cpu_kernel(function, options_of(request), codegen::CpuOutput::Assembly).bytes;
+    if (stage == "llvm")
+        return codegen::compile_cpu_kernel(function, options_of(request), codegen::CpuOutput::LlvmAfter).bytes;
+    if (stage == "llvm-before")
+        return codegen::compile_cpu_kernel(function, options_of(request), codegen::CpuOutput::LlvmBefore).bytes;
+    if (stage == "asm")
+        return codegen::compile_cpu_kernel(function, options_of(request), codegen::CpuOutput::Assembly).bytes;
     throw Error(ErrorKind::Argument, "[dump] expected stage ir, passes, llvm-before, llvm or asm, got '" + stage + "'");
 }
 

@@ -1,7 +1,8 @@
-// The back-end interface: what a device can do, as few verbs as the runtime needs. A back end is one folder beside this file and
-// one row in registry.cpp.
+// The back-end interface: what a device can do, as few verbs as the runtime needs. A back end is one folder beside this
+// file and one row in registry.cpp.
 //
-// Work on a stream runs in order and asynchronously. Faults of kernels are kept on their stream and thrown by synchronize.
+// Work on a stream runs in order and asynchronously. Faults of kernels are kept on their stream and thrown by
+// synchronize.
 #pragma once
 
 #include <atomic>
@@ -13,11 +14,12 @@
 #include <string>
 #include <vector>
 
-#include "service/compiler_service.h"
+#include "base/artifact.h"
 
 namespace treadle::device {
 
-// Device memory with a count of its users: arrays on the host side and work that has not run yet. The last one frees it.
+// Device memory with a count of its users: arrays on the host side and work that has not run yet. The last one frees
+// it.
 class Storage {
 public:
     Storage(void* data, std::size_t size_bytes) : data_(data), size_bytes_(size_bytes) {}
@@ -92,7 +94,7 @@ struct Launch {
 class Event {
 public:
     virtual ~Event() = default;
-    virtual bool query() const = 0;        // true when recorded work is done, or nothing was recorded
+    virtual bool query() const = 0;  // true when recorded work is done, or nothing was recorded
     virtual void synchronize() = 0;
     virtual double elapsed_ms(const Event& since) const = 0;  // both recorded and done
 };
@@ -133,7 +135,8 @@ class Device {
 public:
     virtual ~Device() = default;
     virtual const Attributes& attributes() const = 0;
-    virtual StorageRef allocate(std::size_t size_bytes) = 0;  // at least one readable element behind any pointer into it
+    virtual StorageRef allocate(
+        std::size_t size_bytes) = 0;  // at least one readable element behind any pointer into it
     virtual MemoryUse memory_use() const = 0;
     virtual void release_cached_memory() = 0;
     virtual std::shared_ptr<Kernel> load_kernel(const Artifact& artifact, std::shared_ptr<const KernelDebug> debug) = 0;

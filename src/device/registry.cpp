@@ -13,7 +13,8 @@ Device& current_device() {
         const char* asked = std::getenv("TREADLE_DEVICE");
         const std::string name = asked == nullptr || *asked == '\0' ? "cpu" : asked;
         if (name != "cpu" && name != "cpu:0") {
-            throw Error(ErrorKind::Unsupported, "[TREADLE_DEVICE] expected cpu, got '" + name + "': this build has the CPU device only");
+            throw Error(ErrorKind::Unsupported,
+                        "[TREADLE_DEVICE] expected cpu, got '" + name + "': this build has the CPU device only");
         }
         return make_cpu_device().release();
     }();

@@ -17,12 +17,14 @@ std::string line_of(const std::string& text, int number) {
 
 }  // namespace
 
-void Diagnostics::fail(ErrorKind kind, std::size_t function, Span span, const std::string& message, const std::string& hint) const {
+void Diagnostics::fail(ErrorKind kind, std::size_t function, Span span, const std::string& message,
+                       const std::string& hint) const {
     std::string text = message;
     if (function < sources_.size() && span.line >= 0) {
         const SourceText& source = sources_[function];
         const std::string line = line_of(source.text, span.line);
-        text += "\n  File \"" + source.file + "\", line " + std::to_string(source.first_line + span.line) + "\n    " + line;
+        text +=
+            "\n  File \"" + source.file + "\", line " + std::to_string(source.first_line + span.line) + "\n    " + line;
         const int end = std::max(span.end, span.column + 1);
         text += "\n    " + std::string(static_cast<std::size_t>(span.column), ' ') +
                 std::string(static_cast<std::size_t>(end - span.column), '^');

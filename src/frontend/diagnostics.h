@@ -15,7 +15,8 @@ public:
     explicit Diagnostics(const std::vector<SourceText>& sources) : sources_(sources) {}
 
     // Throws. function is the index of the function in the program that span belongs to.
-    [[noreturn]] void fail(ErrorKind kind, std::size_t function, Span span, const std::string& message, const std::string& hint = "") const;
+    [[noreturn]] void fail(ErrorKind kind, std::size_t function, Span span, const std::string& message,
+                           const std::string& hint = "") const;
 
 private:
     const std::vector<SourceText>& sources_;

@@ -1,4 +1,5 @@
-// What an expression of the kernel language denotes while it is lowered: a run-time scalar, or something known at compile time.
+// What an expression of the kernel language denotes while it is lowered: a run-time scalar, or something known at
+// compile time.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +17,18 @@ struct Builtin;  // a row of builtins.def
 struct Entity {
     enum class Kind : std::uint8_t { None, Scalar, Literal, Tuple, Array, Builtin, Type, Function, String, Slice };
     Kind kind = Kind::None;
-    bool weak = false;                  // Scalar read from a variable that holds only literals, under strict types
-    DType dtype = DType::Count;         // Scalar, Array elements, Type; of a Literal: Bool, Int64, UInt64 or Float64
-    ir::ValueId value = ir::kNoValue;   // Scalar; pointer of an Array
-    std::int64_t int_value = 0;         // Literal of an integer type or bool
-    double float_value = 0;             // Literal of Float64
-    std::vector<Entity> items;          // Tuple; Slice: start, stop, step
-    std::vector<ir::ValueId> shape;     // Array
-    std::vector<ir::ValueId> strides;   // Array, bytes
+    bool weak = false;                 // Scalar read from a variable that holds only literals, under strict types
+    DType dtype = DType::Count;        // Scalar, Array elements, Type; of a Literal: Bool, Int64, UInt64 or Float64
+    ir::ValueId value = ir::kNoValue;  // Scalar; pointer of an Array
+    std::int64_t int_value = 0;        // Literal of an integer type or bool
+    double float_value = 0;            // Literal of Float64
+    std::vector<Entity> items;         // Tuple; Slice: start, stop, step
+    std::vector<ir::ValueId> shape;    // Array
+    std::vector<ir::ValueId> strides;  // Array, bytes
     ir::Layout layout = ir::Layout::Any;
     const Builtin* builtin = nullptr;
     std::size_t function = 0;
-    std::string text;                   // String, and the name of a library function
+    std::string text;  // String, and the name of a library function
 
     bool is(Kind other) const { return kind == other; }
     bool adapts() const { return kind == Kind::Literal || weak; }  // takes the type of the other operand

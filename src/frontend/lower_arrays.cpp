@@ -27,12 +27,14 @@ Entity Lowering::load(const Node& node) {
     const Entity index = expression(node.items[1]);
     if (base.is(Entity::Kind::Tuple)) {
         if (!index.is(Entity::Kind::Literal) || is_float(index.dtype)) {
-            type_error(node.span, "a tuple is indexed with a constant integer in kernels", "use an array for a run-time index");
+            type_error(node.span, "a tuple is indexed with a constant integer in kernels",
+                       "use an array for a run-time index");
         }
         const auto count = static_cast<std::int64_t>(base.items.size());
         const std::int64_t at = index.int_value < 0 ? index.int_value + count : index.int_value;
         if (at < 0 || at >= count) {
-            type_error(node.span, "tuple index " + std::to_string(index.int_value) + " is out of range for " + std::to_string(count) + " items");
+            type_error(node.span, "tuple index " + std::to_string(index.int_value) + " is out of range for " +
+                                      std::to_string(count) + " items");
         }
         return base.items[static_cast<std::size_t>(at)];
     }
@@ -61,7 +63,8 @@ void Lowering::store(const Node& target, const Entity& value) {
     if (!array.is(Entity::Kind::Array)) type_error(target.span, "cannot store into " + describe(type_of(array)));
     const std::vector<Entity> indices = index_list(array, expression(target.items[1]), target.span);
     if (indices.size() != array.shape.size()) {
-        type_error(target.span, "expected " + std::to_string(array.shape.size()) + " indices, got " + std::to_string(indices.size()),
+        type_error(target.span,
+                   "expected " + std::to_string(array.shape.size()) + " indices, got " + std::to_string(indices.size()),
                    "a kernel stores one element at a time");
     }
     number_type(value, target.span, "stored value");
@@ -84,7 +87,8 @@ std::vector<Entity> Lowering::index_list(const Entity& array, const Entity& inde
     for (const Entity& one : indices) {
         if (one.is(Entity::Kind::Slice)) continue;
         if (is_float(number_type(one, span, "array index"))) {
-            type_error(span, "array index: expected an integer, got " + std::string(name_of(one.dtype)), "convert it with int(...)");
+            type_error(span, "array index: expected an integer, got " + std::string(name_of(one.dtype)),
+                       "convert it with int(...)");
         }
     }
     return indices;
@@ -100,7 +104,8 @@ std::vector<ValueId> Lowering::access_operands(const Entity& array, const std::v
 }
 
 Entity Lowering::view(const Entity& array, const std::vector<Entity>& indices, Span span) {
-    // The first element of the view; integer indices outside their dimension give an empty view, so nothing can be reached.
+    // The first element of the view; integer indices outside their dimension give an empty view, so nothing can be
+    // reached.
     Entity result = array;
     result.shape.clear();
     result.strides.clear();
@@ -121,19 +126,23 @@ Entity Lowering::view(const Entity& array, const std::vector<Entity>& indices, S
         if (!index.is(Entity::Kind::Slice)) {
             const ValueId at = as(index, DType::Int64);
             const ValueId negative = emit(Opcode::Lt, boolean, {at, constant(DType::Int64, 0)});
-            const ValueId wrapped = emit(Opcode::Select, extent_type, {negative, emit(Opcode::Add, extent_type, {at, extent}), at});
+            const ValueId wrapped =
+                emit(Opcode::Select, extent_type, {negative, emit(Opcode::Add, extent_type, {at, extent}), at});
             const ValueId low = emit(Opcode::Ge, boolean, {wrapped, constant(DType::Int64, 0)});
             const ValueId inside = emit(Opcode::And, boolean, {low, emit(Opcode::Lt, boolean, {wrapped, extent})});
             valid = valid == ir::kNoValue ? inside : emit(Opcode::And, boolean, {valid, inside});
-            first[axis] = Entity::scalar(emit(Opcode::Select, extent_type, {inside, wrapped, constant(DType::Int64, 0)}), DType::Int64);
+            first[axis] = Entity::scalar(
+                emit(Opcode::Select, extent_type, {inside, wrapped, constant(DType::Int64, 0)}), DType::Int64);
             continue;
         }
         const auto limit = [&](const Entity& bound, ValueId otherwise) {
             if (bound.is(Entity::Kind::None)) return otherwise;
             const ValueId at = as(bound, DType::Int64);
             const ValueId negative = emit(Opcode::Lt, boolean, {at, constant(DType::Int64, 0)});
-            const ValueId wrapped = emit(Opcode::Select, extent_type, {negative, emit(Opcode::Add, extent_type, {at, extent}), at});
-            return emit(Opcode::Min, extent_type, {emit(Opcode::Max, extent_type, {wrapped, constant(DType::Int64, 0)}), extent});
+            const ValueId wrapped =
+                emit(Opcode::Select, extent_type, {negative, emit(Opcode::Add, extent_type, {at, extent}), at});
+            return emit(Opcode::Min, extent_type,
+                        {emit(Opcode::Max, extent_type, {wrapped, constant(DType::Int64, 0)}), extent});
         };
         const Entity& step = index.items[2];
         if (!step.is(Entity::Kind::None) && !(step.is(Entity::Kind::Literal) && step.int_value > 0)) {
@@ -143,11 +152,13 @@ Entity Lowering::view(const Entity& array, const std::vector<Entity>& indices, S
         const ValueId begin = limit(index.items[0], constant(DType::Int64, 0));
         const ValueId end = limit(index.items[1], extent);
         first[axis] = Entity::scalar(begin, DType::Int64);
-        ValueId length = emit(Opcode::Max, extent_type, {emit(Opcode::Sub, extent_type, {end, begin}), constant(DType::Int64, 0)});
+        ValueId length =
+            emit(Opcode::Max, extent_type, {emit(Opcode::Sub, extent_type, {end, begin}), constant(DType::Int64, 0)});
         ValueId stride_bytes = array.strides[axis];
         if (stride != 1) {
             const ValueId by = constant(DType::Int64, static_cast<std::uint64_t>(stride));
-            const ValueId up = emit(Opcode::Add, extent_type, {length, constant(DType::Int64, static_cast<std::uint64_t>(stride - 1))});
+            const ValueId up = emit(Opcode::Add, extent_type,
+                                    {length, constant(DType::Int64, static_cast<std::uint64_t>(stride - 1))});
             length = emit(Opcode::FloorDiv, extent_type, {up, by});
             stride_bytes = emit(Opcode::Mul, extent_type, {stride_bytes, by});
             result.layout = ir::Layout::Any;
@@ -156,7 +167,8 @@ Entity Lowering::view(const Entity& array, const std::vector<Entity>& indices, S
         result.strides.push_back(stride_bytes);
     }
     if (valid != ir::kNoValue) {
-        for (ValueId& extent : result.shape) extent = emit(Opcode::Select, extent_type, {valid, extent, constant(DType::Int64, 0)});
+        for (ValueId& extent : result.shape)
+            extent = emit(Opcode::Select, extent_type, {valid, extent, constant(DType::Int64, 0)});
     }
     const bool last_kept = indices.size() < array.shape.size() || indices.back().is(Entity::Kind::Slice);
     if (!last_kept) result.layout = ir::Layout::Any;

@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <utility>
 #include <map>
+#include <utility>
 
 #include "frontend/library.h"
 #include "frontend/lowering.h"
@@ -40,22 +40,27 @@ Entity Lowering::call(const Node& node) {
     for (std::size_t i = 1; i < node.items.size(); ++i) args.push_back(expression(node.items[i]));
     switch (callee.kind) {
         case Entity::Kind::Type:
-            if (args.size() != 1) type_error(node.span, std::string(name_of(callee.dtype)) + ": expected 1 argument, got " + std::to_string(args.size()));
+            if (args.size() != 1)
+                type_error(node.span, std::string(name_of(callee.dtype)) + ": expected 1 argument, got " +
+                                          std::to_string(args.size()));
             return convert(args[0], callee.dtype, node.span);
         case Entity::Kind::Builtin:
             if (callee.builtin != nullptr) return call_builtin(*callee.builtin, std::move(args), node.span);
             return call_library_typed(callee.text, args, node.span);
         case Entity::Kind::Function:
             return inline_call(program_.at(callee.function), callee.function, frame().strict, args, node.span);
-        default: type_error(node.span, "cannot call " + describe(type_of(callee)), "a kernel calls device functions and built-in functions");
+        default:
+            type_error(node.span, "cannot call " + describe(type_of(callee)),
+                       "a kernel calls device functions and built-in functions");
     }
 }
 
 Entity Lowering::call_builtin(const Builtin& row, std::vector<Entity> args, Span span) {
     const int count = static_cast<int>(args.size());
     if (row.handler != Handler::Index && (count < row.min_args || count > row.max_args)) {
-        const std::string expected = row.min_args == row.max_args ? std::to_string(row.min_args)
-                                                                  : std::to_string(row.min_args) + " to " + std::to_string(row.max_args);
+        const std::string expected = row.min_args == row.max_args
+                                         ? std::to_string(row.min_args)
+                                         : std::to_string(row.min_args) + " to " + std::to_string(row.max_args);
         type_error(span, std::string(row.text) + ": expected " + expected + " arguments, got " + std::to_string(count));
     }
     return call_builtin_by_handler(row, args, span);
@@ -67,8 +72,10 @@ Entity Lowering::call_builtin_by_handler(const Builtin& row, std::vector<Entity>
         case Handler::Grid: return grid(row, args[0], span);
         case Handler::Range: type_error(span, "range is for loops only");
         case Handler::Len:
-            if (args[0].is(Entity::Kind::Tuple)) return Entity::integer(static_cast<std::int64_t>(args[0].items.size()));
-            if (!args[0].is(Entity::Kind::Array) || args[0].shape.empty()) type_error(span, "len: expected an array or tuple");
+            if (args[0].is(Entity::Kind::Tuple))
+                return Entity::integer(static_cast<std::int64_t>(args[0].items.size()));
+            if (!args[0].is(Entity::Kind::Array) || args[0].shape.empty())
+                type_error(span, "len: expected an array or tuple");
             return Entity::scalar(args[0].shape[0], DType::Int64);
         case Handler::Abs: {
             const DType type = number_type(args[0], span, "abs");
@@ -77,21 +84,29 @@ Entity Lowering::call_builtin_by_handler(const Builtin& row, std::vector<Entity>
         }
         case Handler::MinMax: return min_max(row, args, span);
         case Handler::Round: return round(args, span);
-        case Handler::Convert: return convert(args[0], row.text == "int" ? DType::Int64 : row.text == "float" ? DType::Float64 : DType::Bool, span);
+        case Handler::Convert:
+            return convert(args[0],
+                           row.text == "int"     ? DType::Int64
+                           : row.text == "float" ? DType::Float64
+                                                 : DType::Bool,
+                           span);
         case Handler::Power: return binary("**", args[0], args[1], span);
-        case Handler::DivMod: return Entity::tuple({binary("//", args[0], args[1], span), binary("%", args[0], args[1], span)});
+        case Handler::DivMod:
+            return Entity::tuple({binary("//", args[0], args[1], span), binary("%", args[0], args[1], span)});
         case Handler::FloatOp: return float_op(row, args, span);
         case Handler::Predicate: return predicate(row, args[0], span);
         case Handler::Library: return call_library(row.text == "gamma" ? "tgamma" : row.text, args, span);
         case Handler::Ldexp: {
             const DType type = math_type(number_type(args[0], span, "ldexp"));
             number_type(args[1], span, "ldexp");
-            const std::vector<Entity> exact = {Entity::scalar(as(args[0], type), type), Entity::scalar(as(args[1], DType::Int32), DType::Int32)};
+            const std::vector<Entity> exact = {Entity::scalar(as(args[0], type), type),
+                                               Entity::scalar(as(args[1], DType::Int32), DType::Int32)};
             return call_library_typed("ldexp_" + suffix_of(type), exact, span);
         }
         case Handler::Select: return choose(args[0], args[1], args[2], span);
         case Handler::IntOp: {
-            const DType type = args.size() == 2 ? (frame().strict ? strict_type(args[0], args[1], span) : bitwise_type(args[0].dtype, args[1].dtype))
+            const DType type = args.size() == 2 ? (frame().strict ? strict_type(args[0], args[1], span)
+                                                                  : bitwise_type(args[0].dtype, args[1].dtype))
                                                 : number_type(args[0], span, row.text.data());
             if (is_float(type) || is_bool(type)) type_error(span, std::string(row.text) + ": expected integers");
             std::vector<ValueId> operands;
@@ -100,7 +115,8 @@ Entity Lowering::call_builtin_by_handler(const Builtin& row, std::vector<Entity>
         }
         case Handler::Bitcast: {
             const DType type = dtype_from_name(row.text.substr(row.text.find('_') + 1));
-            if (size_of(number_type(args[0], span, "bitcast")) != size_of(type)) type_error(span, std::string(row.text) + ": sizes differ");
+            if (size_of(number_type(args[0], span, "bitcast")) != size_of(type))
+                type_error(span, std::string(row.text) + ": sizes differ");
             return Entity::scalar(emit(Opcode::Bitcast, ir::Type::scalar(type), {firm(args[0]).value}), type);
         }
     }
@@ -120,7 +136,8 @@ Entity Lowering::grid(const Builtin& row, const Entity& dims, Span span) {
         const Entity extent = thread_query(Opcode::BlockDim, d);
         const Entity block = thread_query(row.opcode == Opcode::GridDim ? Opcode::GridDim : Opcode::BlockIdx, d);
         Entity total = arithmetic(Opcode::Mul, block, extent, DType::Int64);
-        if (row.opcode == Opcode::ThreadIdx) total = arithmetic(Opcode::Add, total, thread_query(Opcode::ThreadIdx, d), DType::Int64);
+        if (row.opcode == Opcode::ThreadIdx)
+            total = arithmetic(Opcode::Add, total, thread_query(Opcode::ThreadIdx, d), DType::Int64);
         items.push_back(total);
     }
     return items.size() == 1 ? items[0] : Entity::tuple(std::move(items));
@@ -130,7 +147,8 @@ Entity Lowering::round(const std::vector<Entity>& args, Span span) {
     const DType type = number_type(args[0], span, "round");
     if (!is_float(type)) return firm(args[0]);
     if (args.size() == 2) {
-        if (!args[1].is_number() || is_float(args[1].dtype)) type_error(span, "round: expected an integer number of digits");
+        if (!args[1].is_number() || is_float(args[1].dtype))
+            type_error(span, "round: expected an integer number of digits");
         const Entity digits = Entity::scalar(as(args[1], DType::Int64), DType::Int64);
         const Entity exact = Entity::scalar(as(args[0], DType::Float64), DType::Float64);
         return convert(call_library_typed("round_digits_f64", {exact, digits}, span), type, span);
@@ -171,7 +189,8 @@ Entity Lowering::predicate(const Builtin& row, const Entity& x, Span span) {
     if (row.text == "isnan") return Entity::scalar(emit(Opcode::Ne, boolean, {value, value}), DType::Bool);
     const ValueId magnitude = emit(Opcode::Abs, ir::Type::scalar(type), {value});
     const ValueId infinite = literal(Entity::floating(__builtin_inf()), type);
-    return Entity::scalar(emit(row.text == "isinf" ? Opcode::Eq : Opcode::Lt, boolean, {magnitude, infinite}), DType::Bool);
+    return Entity::scalar(emit(row.text == "isinf" ? Opcode::Eq : Opcode::Lt, boolean, {magnitude, infinite}),
+                          DType::Bool);
 }
 
 Entity Lowering::convert(const Entity& value, DType type, Span span) {
@@ -210,12 +229,15 @@ Entity Lowering::call_library_typed(std::string_view name, const std::vector<Ent
     return inline_call(entry->second.at(0), request_.sources.size() + program_.size(), true, args, span);
 }
 
-Entity Lowering::inline_call(const FunctionSyntax& syntax, std::size_t function, bool strict, const std::vector<Entity>& args, Span span) {
+Entity Lowering::inline_call(const FunctionSyntax& syntax, std::size_t function, bool strict,
+                             const std::vector<Entity>& args, Span span) {
     if (syntax.params.size() != args.size()) {
-        type_error(span, syntax.name + ": expected " + std::to_string(syntax.params.size()) + " arguments, got " + std::to_string(args.size()));
+        type_error(span, syntax.name + ": expected " + std::to_string(syntax.params.size()) + " arguments, got " +
+                             std::to_string(args.size()));
     }
     for (const auto& outer : frames_) {
-        if (outer->syntax == &syntax) fail(ErrorKind::Unsupported, span, "'" + syntax.name + "' calls itself", "write the recursion as a loop");
+        if (outer->syntax == &syntax)
+            fail(ErrorKind::Unsupported, span, "'" + syntax.name + "' calls itself", "write the recursion as a loop");
     }
     auto frame = std::make_unique<Frame>();
     frame->syntax = &syntax;
@@ -238,7 +260,7 @@ Entity Lowering::inline_call(const FunctionSyntax& syntax, std::size_t function,
         statements(syntax.body);
         regions_.pop_back();
         emit(std::move(scope));
-        const std::string name = this->frame().prefix + "return";
+        const std::string name = this->frame().prefix + "#return";
         if (types_.count(name) != 0) result = read_variable(name, span);
     } else {
         statements(syntax.body);

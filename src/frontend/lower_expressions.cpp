@@ -29,9 +29,11 @@ bool is_simple(const Node& node) {
             if (node.items[0].head != Head::Builtin) return false;
             const std::string_view name = node.items[0].items[0].atom;
             const Builtin* row = find_builtin(name);
-            const bool cheap = dtype_from_name(name) != DType::Count ||
-                               (row != nullptr && (row->handler == Handler::Abs || row->handler == Handler::MinMax || row->handler == Handler::Convert ||
-                                                   row->handler == Handler::Predicate || row->handler == Handler::Bitcast));
+            const bool cheap =
+                dtype_from_name(name) != DType::Count ||
+                (row != nullptr &&
+                 (row->handler == Handler::Abs || row->handler == Handler::MinMax || row->handler == Handler::Convert ||
+                  row->handler == Handler::Predicate || row->handler == Handler::Bitcast));
             for (std::size_t i = 1; i < node.items.size(); ++i) {
                 if (!is_simple(node.items[i])) return false;
             }
@@ -82,7 +84,8 @@ Entity Lowering::expression(const Node& node) {
             entity.kind = Entity::Kind::Builtin;
             entity.text = name;
             entity.builtin = find_builtin(name);
-            if (entity.builtin != nullptr && entity.builtin->handler == Handler::Index) return call_builtin(*entity.builtin, {}, node.span);
+            if (entity.builtin != nullptr && entity.builtin->handler == Handler::Index)
+                return call_builtin(*entity.builtin, {}, node.span);
             return entity;
         }
         case Head::Function: {
@@ -106,7 +109,8 @@ Entity Lowering::atom(const Node& node) {
         return entity;
     }
     if (looks_numeric(text)) {
-        if (text.find_first_of(".xinpe") != std::string_view::npos) return Entity::floating(std::strtod(std::string(text).c_str(), nullptr));
+        if (text.find_first_of(".xinpe") != std::string_view::npos)
+            return Entity::floating(std::strtod(std::string(text).c_str(), nullptr));
         std::int64_t value = 0;
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
         if (error == std::errc()) return Entity::integer(value);
@@ -139,7 +143,8 @@ Entity Lowering::attribute(const Node& node) {
             for (std::size_t i = 1; i < base.shape.size(); ++i) {
                 total = arithmetic(Opcode::Mul, total, Entity::scalar(base.shape[i], DType::Int64), DType::Int64);
             }
-            return name == "size" ? total : arithmetic(Opcode::Mul, total, Entity::integer(size_of(base.dtype)), DType::Int64);
+            return name == "size" ? total
+                                  : arithmetic(Opcode::Mul, total, Entity::integer(size_of(base.dtype)), DType::Int64);
         }
         if (name == "T") {
             Entity view = base;
@@ -181,7 +186,7 @@ Entity Lowering::logical(const Node& node) {
             }
             continue;
         }
-        const std::string name = frame().prefix + "and" + std::to_string(temporaries_++);
+        const std::string name = frame().prefix + "#and" + std::to_string(temporaries_++);
         write_variable(name, result, node.span);
         ir::Op op;
         op.code = Opcode::If;
@@ -196,36 +201,49 @@ Entity Lowering::logical(const Node& node) {
     return result;
 }
 
-Entity Lowering::comparison(const Node& node) {
-    Entity left = expression(node.items[0]);
-    Entity result;
-    for (std::size_t i = 1; i + 1 < node.items.size(); i += 2) {
-        const Entity right = expression(node.items[i + 1]);
-        const Entity one = compare(node.items[i].atom, left, right, node.span);
-        if (i == 1) {
-            result = one;
-        } else if (one.is(Entity::Kind::Literal) && result.is(Entity::Kind::Literal)) {
-            result = Entity::boolean(one.int_value != 0 && result.int_value != 0);
-        } else {
-            result = arithmetic(Opcode::And, result, one, DType::Bool);
-        }
-        left = right;
+Entity Lowering::comparison(const Node& node) { return comparison_chain(node, 1, expression(node.items[0])); }
+
+// The part of a chained comparison from operator item on, its left side being known. What is right of a false part is
+// not evaluated.
+Entity Lowering::comparison_chain(const Node& node, std::size_t item, const Entity& left) {
+    const Entity right = expression(node.items[item + 1]);
+    const Entity first = compare(node.items[item].atom, left, right, node.span);
+    if (item + 2 >= node.items.size()) return first;
+    if (first.is(Entity::Kind::Literal)) return first.int_value != 0 ? comparison_chain(node, item + 2, right) : first;
+    bool simple = true;
+    for (std::size_t i = item + 3; i < node.items.size(); i += 2) simple = simple && is_simple(node.items[i]);
+    if (simple) {
+        const Entity rest = comparison_chain(node, item + 2, right);
+        return arithmetic(Opcode::And, first, Entity::scalar(truth(rest, node.span), DType::Bool), DType::Bool);
     }
-    return result;
+    const std::string name = frame().prefix + "#chain" + std::to_string(temporaries_++);
+    write_variable(name, first, node.span);
+    ir::Op op;
+    op.code = Opcode::If;
+    op.operands = {first.value};
+    op.regions.resize(2);
+    regions_.push_back(&op.regions[0]);
+    write_variable(name, Entity::scalar(truth(comparison_chain(node, item + 2, right), node.span), DType::Bool),
+                   node.span);
+    regions_.pop_back();
+    emit(std::move(op));
+    return read_variable(name, node.span);
 }
 
 Entity Lowering::conditional(const Node& node) {
     const Entity condition = expression(node.items[0]);
     if (condition.is(Entity::Kind::Literal) || condition.is(Entity::Kind::None)) {
-        const bool taken = !condition.is(Entity::Kind::None) && (condition.int_value != 0 || condition.float_value != 0);
+        const bool taken =
+            !condition.is(Entity::Kind::None) && (condition.int_value != 0 || condition.float_value != 0);
         return expression(node.items[taken ? 1 : 2]);
     }
     if (is_simple(node.items[1]) && is_simple(node.items[2])) {
         const Entity a = expression(node.items[1]);
         const Entity b = expression(node.items[2]);
-        if (a.is_number() && b.is_number()) return choose(Entity::scalar(truth(condition, node.span), DType::Bool), a, b, node.span);
+        if (a.is_number() && b.is_number())
+            return choose(Entity::scalar(truth(condition, node.span), DType::Bool), a, b, node.span);
     }
-    const std::string name = frame().prefix + "ifexp" + std::to_string(temporaries_++);
+    const std::string name = frame().prefix + "#ifexp" + std::to_string(temporaries_++);
     ir::Op op;
     op.code = Opcode::If;
     op.operands = {truth(condition, node.items[0].span)};
@@ -245,7 +263,8 @@ Entity Lowering::choose(const Entity& condition, const Entity& a, const Entity& 
     VarType type = type_of(a);
     unify(type, type_of(b));
     const ir::Type result = ir::Type::scalar(type.dtype);
-    return Entity::scalar(emit(Opcode::Select, result, {truth(condition, span), as(a, type.dtype), as(b, type.dtype)}), type.dtype);
+    return Entity::scalar(emit(Opcode::Select, result, {truth(condition, span), as(a, type.dtype), as(b, type.dtype)}),
+                          type.dtype);
 }
 
 Entity Lowering::unary(std::string_view op, const Entity& a, Span span) {
@@ -256,13 +275,15 @@ Entity Lowering::unary(std::string_view op, const Entity& a, Span span) {
     const DType type = number_type(a, span, "operand");
     if (op == "+") return a;
     if (op == "-") {
-        if (a.is(Entity::Kind::Literal)) return is_float(type) ? Entity::floating(-a.float_value) : Entity::integer(-a.int_value);
+        if (a.is(Entity::Kind::Literal))
+            return is_float(type) ? Entity::floating(-a.float_value) : Entity::integer(-a.int_value);
         const DType wide = frame().strict || is_float(type) ? type : is_unsigned(type) ? DType::UInt64 : DType::Int64;
         return Entity::scalar(emit(Opcode::Neg, ir::Type::scalar(wide), {as(a, wide)}), wide);
     }
     if (is_float(type)) type_error(span, "bad operand type for unary ~: " + std::string(name_of(type)));
     if (a.is(Entity::Kind::Literal)) return Entity::integer(~a.int_value);
-    return Entity::scalar(emit(Opcode::Not, ir::Type::scalar(type), {a.value}), type);
+    const DType wide = frame().strict || is_bool(type) ? type : is_unsigned(type) ? DType::UInt64 : DType::Int64;
+    return Entity::scalar(emit(Opcode::Not, ir::Type::scalar(wide), {as(a, wide)}), wide);
 }
 
 }  // namespace treadle::frontend

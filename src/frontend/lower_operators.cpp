@@ -13,9 +13,9 @@ struct OperatorRow {
     char kind;  // a arithmetic, d true division, f floor division or modulo, b bitwise, s shift
 };
 constexpr OperatorRow kOperators[] = {
-    {"+", Opcode::Add, 'a'},  {"-", Opcode::Sub, 'a'}, {"*", Opcode::Mul, 'a'},  {"/", Opcode::Div, 'd'},  {"//", Opcode::FloorDiv, 'f'},
-    {"%", Opcode::Mod, 'f'},  {"&", Opcode::And, 'b'}, {"|", Opcode::Or, 'b'},   {"^", Opcode::Xor, 'b'},  {"<<", Opcode::Shl, 's'},
-    {">>", Opcode::Shr, 's'},
+    {"+", Opcode::Add, 'a'},       {"-", Opcode::Sub, 'a'},  {"*", Opcode::Mul, 'a'},  {"/", Opcode::Div, 'd'},
+    {"//", Opcode::FloorDiv, 'f'}, {"%", Opcode::Mod, 'f'},  {"&", Opcode::And, 'b'},  {"|", Opcode::Or, 'b'},
+    {"^", Opcode::Xor, 'b'},       {"<<", Opcode::Shl, 's'}, {">>", Opcode::Shr, 's'},
 };
 
 struct ComparisonRow {
@@ -24,7 +24,8 @@ struct ComparisonRow {
     int when_negative;  // result of signed < 0 OP any uint64
 };
 constexpr ComparisonRow kComparisons[] = {
-    {"==", Opcode::Eq, 0}, {"!=", Opcode::Ne, 1}, {"<", Opcode::Lt, 1}, {"<=", Opcode::Le, 1}, {">", Opcode::Gt, 0}, {">=", Opcode::Ge, 0},
+    {"==", Opcode::Eq, 0}, {"!=", Opcode::Ne, 1}, {"<", Opcode::Lt, 1},
+    {"<=", Opcode::Le, 1}, {">", Opcode::Gt, 0},  {">=", Opcode::Ge, 0},
 };
 
 Opcode mirrored(Opcode code) {
@@ -63,23 +64,36 @@ bool Lowering::fold(std::string_view op, const Entity& a, const Entity& b, Entit
         return true;
     }
     if (is_float(a.dtype) || is_float(b.dtype)) {
-        if (op == "+") result = Entity::floating(a.float_value + b.float_value);
-        else if (op == "-") result = Entity::floating(a.float_value - b.float_value);
-        else if (op == "*") result = Entity::floating(a.float_value * b.float_value);
-        else return false;
+        if (op == "+")
+            result = Entity::floating(a.float_value + b.float_value);
+        else if (op == "-")
+            result = Entity::floating(a.float_value - b.float_value);
+        else if (op == "*")
+            result = Entity::floating(a.float_value * b.float_value);
+        else
+            return false;
         return true;
     }
     const auto x = static_cast<std::uint64_t>(a.int_value);
     const auto y = static_cast<std::uint64_t>(b.int_value);
-    if (op == "+") result = Entity::integer(static_cast<std::int64_t>(x + y));
-    else if (op == "-") result = Entity::integer(static_cast<std::int64_t>(x - y));
-    else if (op == "*") result = Entity::integer(static_cast<std::int64_t>(x * y));
-    else if (op == "<<" && y < 64) result = Entity::integer(static_cast<std::int64_t>(x << y));
-    else if (op == ">>" && y < 64) result = Entity::integer(a.int_value >> y);
-    else if (op == "&") result = Entity::integer(static_cast<std::int64_t>(x & y));
-    else if (op == "|") result = Entity::integer(static_cast<std::int64_t>(x | y));
-    else if (op == "^") result = Entity::integer(static_cast<std::int64_t>(x ^ y));
-    else return false;
+    if (op == "+")
+        result = Entity::integer(static_cast<std::int64_t>(x + y));
+    else if (op == "-")
+        result = Entity::integer(static_cast<std::int64_t>(x - y));
+    else if (op == "*")
+        result = Entity::integer(static_cast<std::int64_t>(x * y));
+    else if (op == "<<" && y < 64)
+        result = Entity::integer(static_cast<std::int64_t>(x << y));
+    else if (op == ">>" && y < 64)
+        result = Entity::integer(a.int_value >> y);
+    else if (op == "&")
+        result = Entity::integer(static_cast<std::int64_t>(x & y));
+    else if (op == "|")
+        result = Entity::integer(static_cast<std::int64_t>(x | y));
+    else if (op == "^")
+        result = Entity::integer(static_cast<std::int64_t>(x ^ y));
+    else
+        return false;
     return true;
 }
 
@@ -105,12 +119,16 @@ Entity Lowering::binary(std::string_view op, const Entity& a, const Entity& b, S
             }
         } else if (row.kind == 'b' || row.kind == 's') {
             if (is_float(type_a) || is_float(type_b)) {
-                type_error(span, "unsupported operand types for " + std::string(op) + ": " + std::string(name_of(type_a)) + " and " +
-                                     std::string(name_of(type_b)));
+                type_error(span, "unsupported operand types for " + std::string(op) + ": " +
+                                     std::string(name_of(type_a)) + " and " + std::string(name_of(type_b)));
             }
-            if (!frame().strict) type = row.kind == 'b' ? bitwise_type(type_a, type_b) : is_unsigned(type_a) ? DType::UInt64 : DType::Int64;
+            if (!frame().strict)
+                type = row.kind == 'b'       ? bitwise_type(type_a, type_b)
+                       : is_unsigned(type_a) ? DType::UInt64
+                                             : DType::Int64;
         } else if (row.kind == 'f' && is_float(type)) {
-            return call_library(row.code == Opcode::Mod ? "pymod" : "floordiv", {Entity::scalar(as(a, type), type), Entity::scalar(as(b, type), type)}, span);
+            return call_library(row.code == Opcode::Mod ? "pymod" : "floordiv",
+                                {Entity::scalar(as(a, type), type), Entity::scalar(as(b, type), type)}, span);
         }
         return arithmetic(row.code, a, b, type);
     }
@@ -122,7 +140,9 @@ Entity Lowering::power(const Entity& a, const Entity& b, Span span) {
     // Small constant exponents are products, as in numba and NumPy.
     const bool small = b.is(Entity::Kind::Literal) && !is_float(b.dtype) && b.int_value >= 0 && b.int_value <= 8;
     if (small && a.is(Entity::Kind::Scalar)) {
-        const DType type = frame().strict || is_float(a.dtype) ? a.dtype : arithmetic_type(a.dtype, DType::Int8);
+        const DType type = frame().strict || is_float(a.dtype) ? a.dtype
+                           : is_unsigned(a.dtype)              ? DType::UInt64
+                                                               : DType::Int64;
         if (b.int_value == 0) return whole ? Entity::integer(1) : Entity::floating(1);
         const Entity base = Entity::scalar(as(a, type), type);
         Entity result = base;
@@ -138,7 +158,9 @@ Entity Lowering::power(const Entity& a, const Entity& b, Span span) {
         return result;
     }
     if (whole) {
-        const DType type = frame().strict ? strict_type(a, b, span) : arithmetic_type(a.dtype, b.dtype) == DType::UInt64 ? DType::UInt64 : DType::Int64;
+        const DType type = frame().strict                                       ? strict_type(a, b, span)
+                           : arithmetic_type(a.dtype, b.dtype) == DType::UInt64 ? DType::UInt64
+                                                                                : DType::Int64;
         return call_library("ipow", {Entity::scalar(as(a, type), type), Entity::scalar(as(b, type), type)}, span);
     }
     DType type = frame().strict ? strict_type(a, b, span) : arithmetic_type(a.dtype, b.dtype);
@@ -150,7 +172,8 @@ Entity Lowering::power(const Entity& a, const Entity& b, Span span) {
 Entity Lowering::compare(std::string_view op, const Entity& a, const Entity& b, Span span) {
     if (op == "is" || op == "is_not") {
         const bool same = a.is(Entity::Kind::None) && b.is(Entity::Kind::None);
-        if (!a.is(Entity::Kind::None) && !b.is(Entity::Kind::None)) type_error(span, "'is' compares with None only", "use ==");
+        if (!a.is(Entity::Kind::None) && !b.is(Entity::Kind::None))
+            type_error(span, "'is' compares with None only", "use ==");
         return Entity::boolean(same == (op == "is"));
     }
     if (a.is(Entity::Kind::String) && b.is(Entity::Kind::String) && (op == "==" || op == "!=")) {
@@ -161,7 +184,8 @@ Entity Lowering::compare(std::string_view op, const Entity& a, const Entity& b, 
     for (const ComparisonRow& row : kComparisons) {
         if (row.text != op) continue;
         const ir::Type boolean = ir::Type::scalar(DType::Bool);
-        const bool mixed = (type_a == DType::UInt64 && is_signed(type_b)) || (type_b == DType::UInt64 && is_signed(type_a));
+        const bool mixed =
+            (type_a == DType::UInt64 && is_signed(type_b)) || (type_b == DType::UInt64 && is_signed(type_a));
         if (mixed && !frame().strict) {
             // Exact: a negative number is below every unsigned one.
             const bool a_signed = is_signed(type_a);

@@ -1,3 +1,5 @@
+#include <cstdint>
+
 #include "frontend/lowering.h"
 #include "frontend/scan.h"
 
@@ -62,7 +64,8 @@ void Lowering::lower_if(const Node& node) {
     const std::vector<Node>& orelse = node.items.size() > 2 ? node.items[2].items : nothing;
     if (condition.is(Entity::Kind::Literal) || condition.is(Entity::Kind::None)) {
         // Known when compiled: the other side need not even be well typed.
-        const bool taken = !condition.is(Entity::Kind::None) && (condition.int_value != 0 || condition.float_value != 0);
+        const bool taken =
+            !condition.is(Entity::Kind::None) && (condition.int_value != 0 || condition.float_value != 0);
         statements(taken ? node.items[1].items : orelse);
         return;
     }
@@ -93,17 +96,20 @@ void Lowering::lower_while(const Node& node) {
 
 void Lowering::lower_for(const Node& node) {
     const Node& iterable = node.items[1];
-    if (iterable.head == Head::Call && iterable.items[0].head == Head::Builtin && iterable.items[0].items[0].atom == "range") {
+    if (iterable.head == Head::Call && iterable.items[0].head == Head::Builtin &&
+        iterable.items[0].items[0].atom == "range") {
         lower_for_range(node);
         return;
     }
-    fail(ErrorKind::Unsupported, iterable.span, "a kernel's for loop runs over range(...)", "loop over range(len(x)) and index");
+    fail(ErrorKind::Unsupported, iterable.span, "a kernel's for loop runs over range(...)",
+         "loop over range(len(x)) and index");
 }
 
 void Lowering::lower_for_range(const Node& node) {
     const Node& range = node.items[1];
     const std::size_t count = range.items.size() - 1;
-    if (count < 1 || count > 3) type_error(range.span, "range: expected 1 to 3 arguments, got " + std::to_string(count));
+    if (count < 1 || count > 3)
+        type_error(range.span, "range: expected 1 to 3 arguments, got " + std::to_string(count));
     std::vector<Entity> limits;
     for (std::size_t i = 0; i < count; ++i) {
         limits.push_back(expression(range.items[i + 1]));
@@ -115,14 +121,20 @@ void Lowering::lower_for_range(const Node& node) {
     const Entity step = count > 2 ? limits[2] : Entity::integer(1);
     bool any_unsigned = true;
     for (const Entity& limit : limits) any_unsigned = any_unsigned && limit.dtype == DType::UInt64;
-    const DType dtype = any_unsigned ? DType::UInt64 : frame().strict && start.is(Entity::Kind::Scalar) ? start.dtype : DType::Int64;
+    const DType dtype = any_unsigned                                       ? DType::UInt64
+                        : frame().strict && start.is(Entity::Kind::Scalar) ? start.dtype
+                                                                           : DType::Int64;
     const ir::Type type = ir::Type::scalar(dtype);
-    const ValueId stop = as(limits[count > 1 ? 1 : 0], dtype);
+    const ValueId given_stop = as(limits[count > 1 ? 1 : 0], dtype);
     const bool known_step = step.is(Entity::Kind::Literal);
     if (known_step && step.int_value == 0) type_error(range.span, "range: the step must not be zero");
     const ValueId step_value = known_step ? ir::kNoValue : as(step, dtype);
     const ValueId start_value = as(start, dtype);
-    const std::string name = frame().prefix + "for" + std::to_string(temporaries_++);
+    // Steps of one cannot leave the type; longer ones must not pass its end.
+    const bool short_step = known_step && (step.int_value == 1 || step.int_value == -1);
+    const ValueId by = known_step ? constant(dtype, static_cast<std::uint64_t>(step.int_value)) : step_value;
+    const ValueId stop = short_step || frame().strict ? given_stop : reachable_stop(given_stop, by, dtype);
+    const std::string name = frame().prefix + "#for" + std::to_string(temporaries_++);
     const std::int32_t counter = slot(name, type);
     const ir::Type boolean = ir::Type::scalar(DType::Bool);
 
@@ -159,6 +171,20 @@ void Lowering::lower_for_range(const Node& node) {
     emit(std::move(op));
 }
 
+// The stop of a range, pulled in where the counter would wrap round before it is reached: the loop then ends one step
+// early, at most a step's length before the end of the type.
+ValueId Lowering::reachable_stop(ValueId stop, ValueId step, DType type) {
+    const ir::Type scalar = ir::Type::scalar(type);
+    const std::uint64_t most = is_signed(type) ? INT64_MAX : UINT64_MAX;
+    const ValueId high = emit(Opcode::Sub, scalar, {constant(type, most), step});
+    const ValueId below = emit(Opcode::Min, scalar, {stop, high});
+    if (!is_signed(type)) return below;
+    const ValueId low = emit(Opcode::Sub, scalar, {constant(type, static_cast<std::uint64_t>(INT64_MIN)), step});
+    const ValueId above = emit(Opcode::Max, scalar, {stop, low});
+    const ValueId up = emit(Opcode::Gt, ir::Type::scalar(DType::Bool), {step, constant(type, 0)});
+    return emit(Opcode::Select, scalar, {up, below, above});
+}
+
 void Lowering::lower_return(const Node& node) {
     const Entity value = node.items.empty() ? Entity{} : expression(node.items[0]);
     if (frames_.size() == 1) {
@@ -173,7 +199,7 @@ void Lowering::lower_return(const Node& node) {
         frame().result = value;
         return;
     }
-    write_variable(frame().prefix + "return", value, node.span);
+    write_variable(frame().prefix + "#return", value, node.span);
     emit_effect(Opcode::Leave);
 }
 
@@ -184,7 +210,8 @@ void Lowering::assign(const Node& target, const Entity& value) {
         store(target, value);
     } else if (target.head == Head::Tuple) {
         if (!value.is(Entity::Kind::Tuple) || value.items.size() != target.items.size()) {
-            type_error(target.span, "cannot unpack " + describe(type_of(value)) + " into " + std::to_string(target.items.size()) + " names");
+            type_error(target.span, "cannot unpack " + describe(type_of(value)) + " into " +
+                                        std::to_string(target.items.size()) + " names");
         }
         for (std::size_t i = 0; i < target.items.size(); ++i) assign(target.items[i], value.items[i]);
     } else {

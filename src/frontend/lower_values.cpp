@@ -59,17 +59,20 @@ std::uint64_t Lowering::literal_bits(const Entity& literal, DType type) {
     if (is_bool(type)) return is_double ? literal.float_value != 0 : literal.int_value != 0;
     if (is_float(type)) {
         if (is_double) return float_bits(type, literal.float_value);
-        if (literal.dtype == DType::UInt64) return float_bits(type, static_cast<double>(static_cast<std::uint64_t>(literal.int_value)));
+        if (literal.dtype == DType::UInt64)
+            return float_bits(type, static_cast<double>(static_cast<std::uint64_t>(literal.int_value)));
         return float_bits(type, static_cast<double>(literal.int_value));
     }
-    return truncated(type, static_cast<std::uint64_t>(is_double ? static_cast<std::int64_t>(literal.float_value) : literal.int_value));
+    return truncated(type, static_cast<std::uint64_t>(is_double ? static_cast<std::int64_t>(literal.float_value)
+                                                                : literal.int_value));
 }
 
 ValueId Lowering::as(const Entity& number, DType type) {
     if (number.is(Entity::Kind::Literal)) return literal(number, type);
     if (number.dtype == type) return number.value;
     // Library code knows the range of what it converts; everywhere else float to integer saturates.
-    return emit(Opcode::Cast, ir::Type::scalar(type), {number.value}, frame().function >= program_.size() + request_.sources.size() ? 1 : 0);
+    return emit(Opcode::Cast, ir::Type::scalar(type), {number.value},
+                frame().function >= program_.size() + request_.sources.size() ? 1 : 0);
 }
 
 Entity Lowering::firm(const Entity& entity) {

@@ -31,13 +31,15 @@ VarType Lowering::type_of(const Entity& entity) const {
 void Lowering::write_variable(const std::string& name, const Entity& value, Span span) {
     const VarType type = type_of(value);
     if (type.kind == VarType::Kind::Unset) {
-        type_error(span, "a function, type or string cannot be held by a variable that changes", "give the name one meaning in the whole kernel");
+        type_error(span, "a function, type or string cannot be held by a variable that changes",
+                   "give the name one meaning in the whole kernel");
     }
     Variable& variable = types_[name];
     VarType unified = variable.type;
     if (!unify(unified, type)) {
-        type_error(span, "cannot unify " + describe(variable.type) + " and " + describe(type) + " for variable '" +
-                             name.substr(name.rfind('/') + 1) + "'",
+        type_error(span,
+                   "cannot unify " + describe(variable.type) + " and " + describe(type) + " for variable '" +
+                       name.substr(name.rfind('/') + 1) + "'",
                    "assign values of one type on all paths, or use another name");
     }
     if (unified != variable.type) {
@@ -74,7 +76,8 @@ void Lowering::write_parts(const std::string& name, const VarType& type, const E
 Entity Lowering::read_variable(const std::string& name, Span span) {
     const auto entry = types_.find(name);
     if (entry == types_.end() || entry->second.type.kind == VarType::Kind::Unset) {
-        type_error(span, "variable '" + name.substr(name.rfind('/') + 1) + "' is used before anything is assigned to it");
+        type_error(span,
+                   "variable '" + name.substr(name.rfind('/') + 1) + "' is used before anything is assigned to it");
     }
     return read_parts(name, entry->second.type);
 }
@@ -101,8 +104,10 @@ Entity Lowering::read_parts(const std::string& name, const VarType& type) {
             entity.layout = type.layout;
             entity.value = emit(Opcode::VarGet, ir::Type::pointer(), {}, slot(name + ".data", ir::Type::pointer()));
             for (std::size_t i = 0; i < type.rank; ++i) {
-                entity.shape.push_back(emit(Opcode::VarGet, extent, {}, slot(name + ".shape" + std::to_string(i), extent)));
-                entity.strides.push_back(emit(Opcode::VarGet, extent, {}, slot(name + ".stride" + std::to_string(i), extent)));
+                entity.shape.push_back(
+                    emit(Opcode::VarGet, extent, {}, slot(name + ".shape" + std::to_string(i), extent)));
+                entity.strides.push_back(
+                    emit(Opcode::VarGet, extent, {}, slot(name + ".stride" + std::to_string(i), extent)));
             }
             return entity;
         }

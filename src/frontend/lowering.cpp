@@ -8,8 +8,8 @@ Lowering::Lowering(const CompileRequest& request)
     : request_(request), diagnostics_(request.sources), program_(parse_program(request.program)) {
     const FunctionSyntax& kernel = program_.at(0);
     if (kernel.params.size() != request.args.size()) {
-        throw Error(ErrorKind::Type, "[" + kernel.name + "] expected " + std::to_string(kernel.params.size()) + " arguments, got " +
-                                         std::to_string(request.args.size()));
+        throw Error(ErrorKind::Type, "[" + kernel.name + "] expected " + std::to_string(kernel.params.size()) +
+                                         " arguments, got " + std::to_string(request.args.size()));
     }
 }
 
@@ -30,7 +30,7 @@ ir::Function Lowering::pass() {
     calls_ = temporaries_ = loops_ = 0;
     const FunctionSyntax& kernel = program_[0];
     function_.name = kernel.name;
-    function_.bounds = static_cast<ir::Bounds>(request_.options.bounds);
+    function_.bounds = request_.options.bounds;
     function_.contract = request_.options.contract;
     function_.fastmath = request_.options.fastmath;
     ir::Region body;
@@ -42,7 +42,8 @@ ir::Function Lowering::pass() {
     frame->scoped = false;
     frame->variables = names_that_need_variables(kernel);
     frames_.push_back(std::move(frame));
-    for (std::size_t i = 0; i < kernel.params.size(); ++i) assign_name(kernel.params[i], parameter(request_.args[i]), {});
+    for (std::size_t i = 0; i < kernel.params.size(); ++i)
+        assign_name(kernel.params[i], parameter(request_.args[i]), {});
     statements(kernel.body);
     function_.body = std::move(body);
     return std::move(function_);
@@ -62,7 +63,7 @@ Entity Lowering::parameter(const ArgType& type) {
     Entity array;
     array.kind = Entity::Kind::Array;
     array.dtype = type.dtype;
-    array.layout = static_cast<ir::Layout>(type.layout);
+    array.layout = type.layout;
     array.value = next(ir::Type::pointer());
     for (int i = 0; i < type.rank; ++i) array.shape.push_back(next(ir::Type::scalar(DType::Int64)));
     for (int i = 0; i < type.rank; ++i) array.strides.push_back(next(ir::Type::scalar(DType::Int64)));

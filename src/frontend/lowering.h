@@ -1,8 +1,8 @@
 // Kernel syntax -> typed IR.
 //
-// The tree is lowered from top to bottom, types flowing forward. Variables are typed by what was assigned to them; when a later
-// assignment widens a variable that was already used, the whole function is lowered again with the wider type, until nothing
-// changes. Calls of device and library functions are lowered in place: the IR has no calls.
+// The tree is lowered from top to bottom, types flowing forward. Variables are typed by what was assigned to them; when
+// a later assignment widens a variable that was already used, the whole function is lowered again with the wider type,
+// until nothing changes. Calls of device and library functions are lowered in place: the IR has no calls.
 #pragma once
 
 #include <map>
@@ -21,7 +21,25 @@ namespace treadle::frontend {
 using ir::Opcode;
 using ir::ValueId;
 
-enum class Handler { Index, Grid, Range, Len, Abs, MinMax, Round, Convert, Power, DivMod, FloatOp, Predicate, Library, Ldexp, Select, IntOp, Bitcast };
+enum class Handler {
+    Index,
+    Grid,
+    Range,
+    Len,
+    Abs,
+    MinMax,
+    Round,
+    Convert,
+    Power,
+    DivMod,
+    FloatOp,
+    Predicate,
+    Library,
+    Ldexp,
+    Select,
+    IntOp,
+    Bitcast
+};
 
 struct Builtin {
     std::string_view text;
@@ -47,7 +65,7 @@ private:
         std::size_t function;  // index in the program; sources are found by it
         std::string prefix;    // of its variables' names
         bool strict;
-        bool scoped;           // return becomes set result, leave
+        bool scoped;  // return becomes set result, leave
         std::set<std::string, std::less<>> variables;
         std::map<std::string, Entity, std::less<>> names;
         Entity result;
@@ -68,6 +86,7 @@ private:
     void lower_while(const Node& node);
     void lower_for(const Node& node);
     void lower_for_range(const Node& node);
+    ValueId reachable_stop(ValueId stop, ValueId step, DType type);
     void lower_return(const Node& node);
     void assign(const Node& target, const Entity& value);
     void assign_name(const std::string& name, const Entity& value, Span span);
@@ -85,6 +104,7 @@ private:
     Entity attribute(const Node& node);
     Entity logical(const Node& node);
     Entity comparison(const Node& node);
+    Entity comparison_chain(const Node& node, std::size_t item, const Entity& left);
     Entity conditional(const Node& node);
     Entity unary(std::string_view op, const Entity& a, Span span);
     Entity choose(const Entity& condition, const Entity& a, const Entity& b, Span span);
@@ -117,7 +137,8 @@ private:
     Entity convert(const Entity& value, DType type, Span span);
     Entity call_library(std::string_view name, const std::vector<Entity>& args, Span span);
     Entity call_library_typed(std::string_view name, const std::vector<Entity>& args, Span span);
-    Entity inline_call(const FunctionSyntax& syntax, std::size_t function, bool strict, const std::vector<Entity>& args, Span span);
+    Entity inline_call(const FunctionSyntax& syntax, std::size_t function, bool strict, const std::vector<Entity>& args,
+                       Span span);
     // lower_values.cpp: emitting
     ValueId emit(ir::Op op);
     ValueId emit(Opcode code, ir::Type type, std::vector<ValueId> operands, std::int32_t index = 0);

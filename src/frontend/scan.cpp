@@ -106,6 +106,8 @@ private:
 
 }  // namespace
 
-std::set<std::string, std::less<>> names_that_need_variables(const FunctionSyntax& function) { return Scanner(function).take(); }
+std::set<std::string, std::less<>> names_that_need_variables(const FunctionSyntax& function) {
+    return Scanner(function).take();
+}
 
 }  // namespace treadle::frontend

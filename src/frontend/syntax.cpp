@@ -63,7 +63,8 @@ private:
 
     std::string_view atom() {
         const std::size_t begin = at_;
-        while (at_ < text_.size() && text_[at_] != ' ' && text_[at_] != '\n' && text_[at_] != '(' && text_[at_] != ')') ++at_;
+        while (at_ < text_.size() && text_[at_] != ' ' && text_[at_] != '\n' && text_[at_] != '(' && text_[at_] != ')')
+            ++at_;
         return text_.substr(begin, at_ - begin);
     }
 
@@ -114,11 +115,13 @@ std::vector<FunctionSyntax> parse_program(std::string_view text) {
     std::vector<FunctionSyntax> program;
     while (!reader.at_end()) {
         Node node = reader.node();
-        if (node.head != Head::Fn || node.items.size() < 2) throw Error(ErrorKind::Internal, "[syntax] expected (fn name (params) ...)");
+        if (node.head != Head::Fn || node.items.size() < 2)
+            throw Error(ErrorKind::Internal, "[syntax] expected (fn name (params) ...)");
         FunctionSyntax function;
         function.name = node.items[0].atom;
         for (const Node& param : node.items[1].items) function.params.emplace_back(param.atom);
-        function.body.assign(std::make_move_iterator(node.items.begin() + 2), std::make_move_iterator(node.items.end()));
+        function.body.assign(std::make_move_iterator(node.items.begin() + 2),
+                             std::make_move_iterator(node.items.end()));
         int returns = 0;
         for (const Node& statement : function.body) returns += count_returns(statement);
         function.single_exit = returns == 0 || (returns == 1 && function.body.back().head == Head::Return);

@@ -10,7 +10,8 @@
 
 namespace treadle::frontend {
 
-// A place in the source of one function: line counted from the function's first line (0), columns from 0; end exclusive.
+// A place in the source of one function: line counted from the function's first line (0), columns from 0; end
+// exclusive.
 struct Span {
     int line = -1;
     int column = 0;
@@ -28,8 +29,8 @@ enum class Head {
 
 struct Node {
     Head head = Head::Atom;
-    std::string_view atom;     // of an Atom; points into the program text
-    std::vector<Node> items;   // of a list, without its head atom
+    std::string_view atom;    // of an Atom; points into the program text
+    std::vector<Node> items;  // of a list, without its head atom
     Span span;
 
     bool is_atom() const { return head == Head::Atom; }

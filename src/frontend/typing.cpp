@@ -34,7 +34,8 @@ bool unify_scalars(VarType& into, const VarType& other) {
 
 DType arithmetic_type(DType a, DType b) {
     if (is_float(a) || is_float(b)) return mixed_float(a, b);
-    const bool unsigned_only = (is_unsigned(a) || is_bool(a)) && (is_unsigned(b) || is_bool(b)) && !(is_bool(a) && is_bool(b));
+    const bool unsigned_only =
+        (is_unsigned(a) || is_bool(a)) && (is_unsigned(b) || is_bool(b)) && !(is_bool(a) && is_bool(b));
     if (unsigned_only) return DType::UInt64;
     if (a == DType::UInt64 || b == DType::UInt64) return DType::Float64;
     return DType::Int64;

@@ -8,7 +8,8 @@
 
 namespace treadle::frontend {
 
-// numba.cuda: result type of + - * and of the operands of other arithmetic. Integers grow to 64 bits; int64 with uint64 is float64.
+// numba.cuda: result type of + - * and of the operands of other arithmetic. Integers grow to 64 bits; int64 with uint64
+// is float64.
 DType arithmetic_type(DType a, DType b);
 // numba.cuda: result type of & | ^ and shifts.
 DType bitwise_type(DType a, DType b);

@@ -8,8 +8,9 @@
 //       store %0, %1, %2, %4, %6 {index=1, layout=1, elem=float32}
 //     }
 //
-// Values are defined once and visible in the rest of their region and in regions inside it. What changes lives in variables
-// (var_get, var_set), so that control flow needs no joins and masks can be laid over it; LLVM makes registers of them.
+// Values are defined once and visible in the rest of their region and in regions inside it. What changes lives in
+// variables (var_get, var_set), so that control flow needs no joins and masks can be laid over it; LLVM makes registers
+// of them.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "base/kernel_facts.h"
 #include "ir/shape.h"
 
 namespace treadle::ir {
@@ -55,16 +57,9 @@ struct Type {
 };
 std::string to_string(Type type);
 
-// What is known of an array's strides when the kernel is compiled.
-enum class Layout : std::uint8_t {
-    Any,        // strides are run-time values
-    Dense,      // C-contiguous
-    InnerDense, // the last stride is the element size
-    InnerZero,  // the last stride is zero: one element broadcast along the last axis
-};
-
-// What happens to an index outside an array.
-enum class Bounds : std::uint8_t { Guard, Raise, Off };
+using treadle::Bounds;
+using treadle::Lanes;
+using treadle::Layout;
 
 // A line number holds the function it counts in: (index in the program << kLineBits) | line, the first line being 1.
 inline constexpr int kLineBits = 20;
@@ -77,19 +72,19 @@ using Region = std::vector<Op>;
 
 struct Op {
     Opcode code = Opcode::Const;
-    Type type;                       // of the result
+    Type type;  // of the result
     ValueId result = kNoValue;
     std::vector<ValueId> operands;
     std::vector<Region> regions;
-    std::uint64_t imm = 0;           // Const: the bits, zero-extended
-    std::int32_t index = 0;          // dimension, parameter, variable, rank or table
-    DType elem = DType::Count;       // element type in memory
+    std::uint64_t imm = 0;      // Const: the bits, zero-extended
+    std::int32_t index = 0;     // dimension, parameter, variable, rank or table
+    DType elem = DType::Count;  // element type in memory
     Layout layout = Layout::Any;
-    std::int32_t line = 0;           // see kLineBits
-    bool exact = false;              // float operation that must not be contracted
+    std::int32_t line = 0;  // see kLineBits
+    bool exact = false;     // float operation that must not be contracted
     // filled in by passes/analyze_shapes, not part of the text
-    bool divergent = false;          // control flow on which the lanes of a packet may part
-    bool blend = false;              // var_set that must keep the old value of inactive lanes
+    bool divergent = false;  // control flow on which the lanes of a packet may part
+    bool blend = false;      // var_set that must keep the old value of inactive lanes
 };
 
 struct Variable {
@@ -109,13 +104,14 @@ struct Function {
     std::vector<Table> tables;
     std::vector<Type> values;  // type of each value by id
     Bounds bounds = Bounds::Guard;
-    bool contract = true;      // a * b + c may be rounded once
+    bool contract = true;  // a * b + c may be rounded once
     bool fastmath = false;
     Region body;
     // filled in by passes/analyze_shapes
     std::vector<Shape> value_shapes;
     std::vector<Shape> variable_shapes;
-    std::vector<bool> nonnegative;  // by value: known to be >= 0
+    std::vector<bool> nonnegative;  // by value: >= 0 unless arithmetic overflowed; good for indices, which are tested
+    std::vector<std::uint8_t> width_bits;  // by value: an integer in [0, 2 ** bits); 64 where that is not known
 
     ValueId new_value(Type type) {
         values.push_back(type);

@@ -82,7 +82,9 @@ private:
         const std::string name = word();
         op.code = opcode_from_text(name);
         if (op.code == Opcode::Count) fail("unknown operation '" + name + "'");
-        while (accept("%")) {
+        // Operands stand on the line of their operation: the next line may begin with a result.
+        while (skip_spaces(false), at_ < text_.size() && text_[at_] == '%') {
+            ++at_;
             op.operands.push_back(static_cast<ValueId>(number()));
             if (!accept(",")) break;
         }
@@ -152,8 +154,8 @@ private:
     std::string word() {
         skip_spaces();
         const std::size_t begin = at_;
-        while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_' || text_[at_] == '.' ||
-                                      text_[at_] == '<' || text_[at_] == '>')) {
+        while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_' ||
+                                      text_[at_] == '.' || text_[at_] == '<' || text_[at_] == '>')) {
             ++at_;
         }
         if (at_ == begin) fail("expected a word");
@@ -171,7 +173,8 @@ private:
         skip_spaces();
         const std::size_t end = at_ + token.size();
         if (text_.substr(at_, token.size()) != token) return false;
-        if (end < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[end])) || text_[end] == '_')) return false;
+        if (end < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[end])) || text_[end] == '_'))
+            return false;
         at_ = end;
         return true;
     }

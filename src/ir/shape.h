@@ -25,7 +25,4 @@ struct Shape {
 
 inline Shape join(Shape a, Shape b) { return a == b ? a : Shape::varying(); }
 
-// How the threads of a block become lanes; the values are those of treadle::ThreadLayout.
-enum class Lanes : std::uint8_t { Line, Rows, Flat };
-
 }  // namespace treadle::ir

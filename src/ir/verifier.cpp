@@ -36,16 +36,19 @@ private:
 
     void check(const Op& op, int loops, int scopes) {
         const OpInfo& row = info(op.code);
-        require(row.operands < 0 || op.operands.size() == static_cast<std::size_t>(row.operands), op, "wrong number of operands");
+        require(row.operands < 0 || op.operands.size() == static_cast<std::size_t>(row.operands), op,
+                "wrong number of operands");
         require(op.regions.size() == static_cast<std::size_t>(row.regions), op, "wrong number of regions");
         for (const ValueId operand : op.operands) {
             require(operand < visible_.size() && visible_[operand], op, "uses a value that is not visible");
         }
         require((op.result != kNoValue) == (row.result != '-'), op, "result does not fit the operation");
         if (row.result == 'b') require(op.type == Type::scalar(DType::Bool), op, "must give bool");
-        if (row.result == 's') require(op.type == function_.values[op.operands[0]], op, "must give the type of its first operand");
+        if (row.result == 's')
+            require(op.type == function_.values[op.operands[0]], op, "must give the type of its first operand");
         if (row.has('e') && row.operands == 2) {
-            require(function_.values[op.operands[0]] == function_.values[op.operands[1]], op, "operands have different types");
+            require(function_.values[op.operands[0]] == function_.values[op.operands[1]], op,
+                    "operands have different types");
         }
         switch (op.code) {
             case Opcode::VarGet:
@@ -57,12 +60,16 @@ private:
             case Opcode::Store:
             case Opcode::ElementPtr: {
                 const std::size_t extra = op.code == Opcode::Store ? 2 : 1;
-                require(op.operands.size() == 3 * static_cast<std::size_t>(op.index) + extra, op, "operands do not fit its rank");
+                require(op.operands.size() == 3 * static_cast<std::size_t>(op.index) + extra, op,
+                        "operands do not fit its rank");
                 break;
             }
-            case Opcode::If: require(function_.values[op.operands[0]] == Type::scalar(DType::Bool), op, "needs a bool"); break;
+            case Opcode::If:
+                require(function_.values[op.operands[0]] == Type::scalar(DType::Bool), op, "needs a bool");
+                break;
             case Opcode::Loop:
-                require(!op.regions[1].empty() && op.regions[1].back().code == Opcode::Yield, op, "condition must end with yield");
+                require(!op.regions[1].empty() && op.regions[1].back().code == Opcode::Yield, op,
+                        "condition must end with yield");
                 break;
             case Opcode::Break:
             case Opcode::Continue: require(loops > 0, op, "stands outside a loop body"); break;
@@ -74,13 +81,15 @@ private:
     void check_variable(const Op& op) {
         require(static_cast<std::size_t>(op.index) < function_.variables.size(), op, "names no variable");
         const Type type = function_.variables[static_cast<std::size_t>(op.index)].type;
-        require((op.code == Opcode::VarGet ? op.type : function_.values[op.operands[0]]) == type, op, "has another type than its variable");
+        require((op.code == Opcode::VarGet ? op.type : function_.values[op.operands[0]]) == type, op,
+                "has another type than its variable");
     }
 
     void require(bool condition, const Op& op, const char* what) const {
         if (condition) return;
         throw Error(ErrorKind::Internal, "[ir] in " + function_.name + ": " + std::string(info(op.code).text) +
-                                             (op.result != kNoValue ? " %" + std::to_string(op.result) : "") + " " + what);
+                                             (op.result != kNoValue ? " %" + std::to_string(op.result) : "") + " " +
+                                             what);
     }
 
     const Function& function_;

@@ -106,10 +106,10 @@ def hypot_f64(x, y):
     r = sqrt(fma(ax, ax, ay * ay))
     a = max(ax, ay)
     if not (a > 1e-138 and a < 1e153 and ay < 1e153):
-        s = select(a < 1.0, float64(5.260135901548374e+210), float64(2.409919865102884e-181))
+        s = select(a < 1.0, float64(5.260135901548374e210), float64(2.409919865102884e-181))
         bx = ax * s
         by = ay * s
-        back = select(a < 1.0, float64(1.90109156629516e-211), float64(4.149515568880993e+180))
+        back = select(a < 1.0, float64(1.90109156629516e-211), float64(4.149515568880993e180))
         r = sqrt(fma(bx, bx, by * by)) * back
         infinity = bitcast_float64(uint64(0x7FF0000000000000))
         r = select(ax == infinity or ay == infinity, infinity, r)

@@ -1,4 +1,4 @@
-"""Python's arithmetic where no single machine operation has its meaning: floor division, modulo, integer power, rounding."""
+"""Python's arithmetic where no machine operation has its meaning: floor division, modulo, integer power, rounding."""
 
 
 def pymod_f32(a, b):
@@ -14,18 +14,23 @@ def pymod_f64(a, b):
 
 
 def floordiv_f32(a, b):
-    m = pymod_f32(a, b)
+    m = fmod_f32(a, b)
     q = (a - m) / b
-    whole = rint(q)
-    exact = select(q == 0.0, copysign(0.0, a / b), whole)
+    down = select((m != 0.0) and ((b < 0.0) != (m < 0.0)), q - 1.0, q)
+    whole = floor(down)
+    # The quotient is whole but for rounding.
+    near = select(down - whole > 0.5, whole + 1.0, whole)
+    exact = select(down == 0.0, copysign(0.0, a / b), near)
     return select(b == 0.0, a / b, exact)
 
 
 def floordiv_f64(a, b):
-    m = pymod_f64(a, b)
+    m = fmod_f64(a, b)
     q = (a - m) / b
-    whole = rint(q)
-    exact = select(q == 0.0, copysign(0.0, a / b), whole)
+    down = select((m != 0.0) and ((b < 0.0) != (m < 0.0)), q - 1.0, q)
+    whole = floor(down)
+    near = select(down - whole > 0.5, whole + 1.0, whole)
+    exact = select(down == 0.0, copysign(0.0, a / b), near)
     return select(b == 0.0, a / b, exact)
 
 

@@ -1,5 +1,7 @@
 #include "passes/analyze_shapes.h"
 
+#include <algorithm>
+#include <bit>
 #include <optional>
 
 #include "base/error.h"
@@ -11,13 +13,15 @@ using ir::Op;
 using ir::Opcode;
 using ir::Shape;
 
-// Regions and the operations that own them form a tree of nodes: a region's parent is its operation, an operation's parent is
-// the region it stands in.
+// Regions and the operations that own them form a tree of nodes: a region's parent is its operation, an operation's
+// parent is the region it stands in.
 struct TreeNode {
     int parent = -1;
     int depth = 0;
     Op* op = nullptr;  // of an operation node
 };
+
+constexpr std::uint8_t kUnknownBits = 64;
 
 class Analysis {
 public:
@@ -29,6 +33,9 @@ public:
         function_.nonnegative.assign(function_.values.size(), true);
         assigned_.assign(function_.variables.size(), false);
         variable_nonnegative_.assign(function_.variables.size(), true);
+        function_.width_bits.assign(function_.values.size(), 0);
+        variable_bits_.assign(function_.variables.size(), 0);
+        definitions_.assign(function_.values.size(), nullptr);
         constants_.assign(function_.values.size(), std::nullopt);
         homes_.assign(function_.variables.size(), -1);
         nodes_.push_back({});
@@ -64,7 +71,8 @@ private:
     const TreeNode& node(int index) const { return nodes_[static_cast<std::size_t>(index)]; }
 
     int common(int a, int b) const {
-        while (a != b) (node(a).depth >= node(b).depth ? a : b) = node(a).depth >= node(b).depth ? node(a).parent : node(b).parent;
+        while (a != b)
+            (node(a).depth >= node(b).depth ? a : b) = node(a).depth >= node(b).depth ? node(a).parent : node(b).parent;
         return a;
     }
 
@@ -82,7 +90,8 @@ private:
             for (std::size_t i = 0; i < op.regions.size(); ++i) {
                 ir::Region& inner = op.regions[i];
                 visit(inner, take_node());
-                if (op.code == Opcode::Loop && i == 1) mark(op.divergent, !shape(inner.back().operands[0]).is_uniform());
+                if (op.code == Opcode::Loop && i == 1)
+                    mark(op.divergent, !shape(inner.back().operands[0]).is_uniform());
             }
             (void)owner;
         }
@@ -95,13 +104,16 @@ private:
             case Opcode::Continue: jump(op, here, Opcode::Loop); return;
             case Opcode::Leave: jump(op, here, Opcode::Scope); return;
             case Opcode::Return:
-                for (int at = here; at >= 0; at = node(at).parent) mark(op.divergent, node(at).op != nullptr && node(at).op->divergent);
+                for (int at = here; at >= 0; at = node(at).parent)
+                    mark(op.divergent, node(at).op != nullptr && node(at).op->divergent);
                 return;
             default: break;
         }
         if (op.result == ir::kNoValue) return;
         if (op.code == Opcode::Const) constants_[op.result] = op.imm;
         set_shape(function_.value_shapes[op.result], result_shape(op));
+        definitions_[op.result] = &op;
+        widen(function_.width_bits[op.result], bits_of_result(op));
         const bool nonnegative = is_nonnegative(op);
         if (function_.nonnegative[op.result] && !nonnegative) {
             function_.nonnegative[op.result] = false;
@@ -138,6 +150,7 @@ private:
         const Shape value = blend ? Shape::varying() : shape(op.operands[0]);
         set_shape(old, assigned_[variable] ? join(old, value) : value);
         assigned_[variable] = true;
+        widen(variable_bits_[variable], bits_of_assignment(op));
         if (variable_nonnegative_[variable] && !function_.nonnegative[op.operands[0]]) {
             variable_nonnegative_[variable] = false;
             changed_ = true;
@@ -163,13 +176,14 @@ private:
     Shape load_shape(const Op& op) const {
         bool all_uniform = true;
         // The last index does not move a broadcast array.
-        const std::size_t count = op.operands.size() - (op.layout == ir::Layout::InnerZero && function_.bounds != ir::Bounds::Raise ? 1 : 0);
+        const std::size_t count =
+            op.operands.size() - (op.layout == ir::Layout::InnerZero && function_.bounds != ir::Bounds::Raise ? 1 : 0);
         for (std::size_t i = 0; i < count; ++i) all_uniform = all_uniform && shape(op.operands[i]).is_uniform();
         return all_uniform ? Shape::uniform() : Shape::varying();
     }
 
-    // Only 64-bit integers stay linear: their arithmetic does not wrap inside a packet. A thread index is small, so it stays
-    // linear when it is widened.
+    // Only 64-bit integers stay linear: their arithmetic does not wrap inside a packet. A thread index is small, so it
+    // stays linear when it is widened.
     Shape linear_shape(const Op& op) const {
         if (op.operands.empty() || !op.type.is_scalar() || op.type.dtype != DType::Int64) return Shape::varying();
         const Shape a = shape(op.operands[0]);
@@ -177,7 +191,9 @@ private:
         if (op.operands.size() != 2) return Shape::varying();
         const Shape b = shape(op.operands[1]);
         if (a.is_varying() || b.is_varying()) return Shape::varying();
-        const auto factor = [&](ir::ValueId value) { return constants_[value] ? static_cast<std::int64_t>(*constants_[value]) : 0; };
+        const auto factor = [&](ir::ValueId value) {
+            return constants_[value] ? static_cast<std::int64_t>(*constants_[value]) : 0;
+        };
         switch (op.code) {
             case Opcode::Add: return Shape::linear(a.stride + b.stride);
             case Opcode::Sub: return Shape::linear(a.stride - b.stride);
@@ -186,7 +202,8 @@ private:
                 if (constants_[op.operands[0]]) return small(b.stride * factor(op.operands[0]));
                 return Shape::varying();
             case Opcode::Shl:
-                if (constants_[op.operands[1]] && factor(op.operands[1]) < 16) return small(a.stride << factor(op.operands[1]));
+                if (constants_[op.operands[1]] && factor(op.operands[1]) < 16)
+                    return small(a.stride << factor(op.operands[1]));
                 return Shape::varying();
             default: return Shape::varying();
         }
@@ -224,6 +241,69 @@ private:
         }
     }
 
+    std::uint8_t bits(ir::ValueId value) const { return function_.width_bits[value]; }
+
+    void widen(std::uint8_t& into, std::uint8_t value) {
+        if (value <= into) return;
+        into = value;
+        changed_ = true;
+    }
+
+    // A counter that goes up by small steps does not reach 2 ** 63 before the end of time.
+    std::uint8_t bits_of_assignment(const Op& op) const {
+        const Op* source = definitions_[op.operands[0]];
+        if (source != nullptr && source->code == Opcode::Add) {
+            for (int side = 0; side < 2; ++side) {
+                const ir::ValueId step = source->operands[static_cast<std::size_t>(1 - side)];
+                const Op* counter = definitions_[source->operands[static_cast<std::size_t>(side)]];
+                const bool counts = counter != nullptr && counter->code == Opcode::VarGet && counter->index == op.index;
+                if (counts && constants_[step] && bits(step) <= 32)
+                    return std::max<std::uint8_t>(variable_bits_[static_cast<std::size_t>(op.index)], 1) < kUnknownBits
+                               ? 63
+                               : kUnknownBits;
+            }
+        }
+        return bits(op.operands[0]);
+    }
+
+    // Strict: holds whatever overflows.
+    std::uint8_t bits_of_result(const Op& op) const {
+        if (!op.type.is_scalar() || is_float(op.type.dtype)) return kUnknownBits;
+        const int width = bits_of(op.type.dtype);
+        const int limit = is_signed(op.type.dtype) ? width - 1 : std::min(width, 63);
+        const auto at_most = [&](int needed) {
+            return static_cast<std::uint8_t>(needed <= limit ? needed : kUnknownBits);
+        };
+        const auto a = [&] { return bits(op.operands[0]); };
+        const auto b = [&] { return bits(op.operands[1]); };
+        switch (op.code) {
+            case Opcode::Const: return at_most(static_cast<int>(std::bit_width(op.imm)));
+            case Opcode::ThreadIdx:
+            case Opcode::BlockDim: return 16;
+            case Opcode::BlockIdx:
+            case Opcode::GridDim: return 31;
+            case Opcode::VarGet: return variable_bits_[static_cast<std::size_t>(op.index)];
+            case Opcode::Cast: {
+                const ir::Type from = function_.values[op.operands[0]];
+                return from.is_scalar() && !is_float(from.dtype) ? at_most(a()) : kUnknownBits;
+            }
+            case Opcode::Add: return at_most(std::max(a(), b()) + 1);
+            case Opcode::Mul: return at_most(a() + b());
+            case Opcode::FloorDiv:
+            case Opcode::Shr: return b() < kUnknownBits ? a() : kUnknownBits;
+            case Opcode::Mod: return a() < kUnknownBits ? b() : kUnknownBits;
+            case Opcode::And: return std::min(a(), b());
+            case Opcode::Min:
+            case Opcode::Max:
+            case Opcode::Or:
+            case Opcode::Xor: return std::max(a(), b());
+            case Opcode::Select: return std::max(b(), bits(op.operands[2]));
+            default:
+                if (is_bool(op.type.dtype)) return 1;
+                return is_unsigned(op.type.dtype) && width < 64 ? static_cast<std::uint8_t>(width) : kUnknownBits;
+        }
+    }
+
     Shape shape(ir::ValueId value) const { return function_.value_shapes[value]; }
 
     void set_shape(Shape& into, Shape value) {
@@ -244,6 +324,8 @@ private:
     std::vector<int> homes_;
     std::vector<bool> assigned_;
     std::vector<bool> variable_nonnegative_;
+    std::vector<std::uint8_t> variable_bits_;
+    std::vector<const Op*> definitions_;
     std::vector<std::optional<std::uint64_t>> constants_;
     int next_node_ = 0;
     int rounds_ = 0;

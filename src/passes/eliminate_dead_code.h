@@ -1,5 +1,5 @@
-// Removes operations without effect whose result nobody uses, and variables that are never read. After folding, before the
-// shapes: a value that is not there cannot make a packet narrower.
+// Removes operations without effect whose result nobody uses, and variables that are never read. After folding, before
+// the shapes: a value that is not there cannot make a packet narrower.
 #pragma once
 
 #include "passes/pipeline.h"

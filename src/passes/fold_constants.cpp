@@ -45,7 +45,8 @@ private:
         if (op.code == Opcode::Cast) {
             const auto value = constant(op.operands[0]);
             const auto from = types_.find(op.operands[0]);
-            if (value && from != types_.end() && is_integer(from->second)) become(op, static_cast<std::uint64_t>(extended(from->second, *value)));
+            if (value && from != types_.end() && is_integer(from->second))
+                become(op, static_cast<std::uint64_t>(extended(from->second, *value)));
         } else if (is_integer(type) && op.operands.size() == 2) {
             binary(op);
         }
@@ -68,7 +69,8 @@ private:
         }
         const bool is_product = op.code == Opcode::Mul;
         const std::uint64_t neutral = is_product ? 1 : 0;
-        if (b && *b == neutral && (is_product || op.code == Opcode::Add || op.code == Opcode::Sub)) replaced_[op.result] = op.operands[0];
+        if (b && *b == neutral && (is_product || op.code == Opcode::Add || op.code == Opcode::Sub))
+            replaced_[op.result] = op.operands[0];
         if (a && *a == neutral && (is_product || op.code == Opcode::Add)) replaced_[op.result] = op.operands[1];
     }
 

@@ -23,7 +23,8 @@ struct PassTiming {
     bool changed;
 };
 
-// Returns what each pass cost. Throws Error(Internal) when a pass breaks the IR, Error(Argument) for an unknown disabled name.
+// Returns what each pass cost. Throws Error(Internal) when a pass breaks the IR, Error(Argument) for an unknown
+// disabled name.
 std::vector<PassTiming> run_pipeline(ir::Function& function, const PassContext& context, std::string_view disabled);
 
 // The names in order.

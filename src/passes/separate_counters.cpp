@@ -75,7 +75,8 @@ bool try_variable(ir::Function& function, const PassContext& context, int loop_n
     ir::Function changed = function;
     int number = loop_number;
     const Place loop = find_loop(changed.body, number);
-    if (loop.region == nullptr || !sets(loop.op(), variable) || has_divergent_continue(loop.op().regions[2])) return false;
+    if (loop.region == nullptr || !sets(loop.op(), variable) || has_divergent_continue(loop.op().regions[2]))
+        return false;
     const ir::ValueId before = value_before(loop, variable);
     if (before == ir::kNoValue || !changed.value_shapes[before].is_uniform()) return false;
     const ir::Variable original = changed.variables[static_cast<std::size_t>(variable)];

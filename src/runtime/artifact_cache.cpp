@@ -1,10 +1,5 @@
 #include "runtime/artifact_cache.h"
 
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -13,10 +8,15 @@
 #include <cstring>
 #include <filesystem>
 
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "base/cpu_target.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "build_id.h"
+#include "service/build_id.h"
 
 namespace treadle::runtime {
 namespace {
@@ -61,8 +61,9 @@ std::string without_spans(const std::string& program) {
 }
 
 void write_type(std::string& text, const ArgType& type) {
-    text += std::to_string(static_cast<int>(type.kind)) + ":" + (type.dtype == DType::Count ? "-" : std::string(name_of(type.dtype))) + ":" +
-            std::to_string(type.rank) + ":" + std::to_string(type.layout) + "(";
+    text += std::to_string(static_cast<int>(type.kind)) + ":" +
+            (type.dtype == DType::Count ? "-" : std::string(name_of(type.dtype))) + ":" + std::to_string(type.rank) +
+            ":" + std::to_string(static_cast<int>(type.layout)) + "(";
     for (const ArgType& item : type.items) write_type(text, item);
     text += ")";
 }
@@ -70,10 +71,10 @@ void write_type(std::string& text, const ArgType& type) {
 std::optional<std::string> read_file(const std::string& path) {
     const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (file < 0) return std::nullopt;
-    struct stat facts {};
+    struct stat facts{};
     std::string bytes;
-    bool good = fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && (facts.st_uid == geteuid() || facts.st_uid == 0) &&
-                facts.st_size < (off_t{1} << 30);
+    bool good = fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) &&
+                (facts.st_uid == geteuid() || facts.st_uid == 0) && facts.st_size < (off_t{1} << 30);
     if (good) {
         bytes.resize(static_cast<std::size_t>(facts.st_size));
         std::size_t at = 0;
@@ -99,7 +100,8 @@ std::optional<Parsed> parse(const std::string& bytes) {
     if (bytes.size() < sizeof header) return std::nullopt;
     std::memcpy(&header, bytes.data(), sizeof header);
     const std::string_view rest = std::string_view(bytes).substr(sizeof header);
-    if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || rest.size() != header.key_bytes + header.object_bytes) return std::nullopt;
+    if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || rest.size() != header.key_bytes + header.object_bytes)
+        return std::nullopt;
     if (header.check != check_of(header, rest)) return std::nullopt;
     Parsed parsed;
     parsed.key = rest.substr(0, header.key_bytes);
@@ -112,7 +114,8 @@ std::optional<Parsed> parse(const std::string& bytes) {
 
 std::string default_directory() {
     if (const char* asked = std::getenv("TREADLE_CACHE_DIR"); asked != nullptr && *asked != '\0') return asked;
-    if (const char* base = std::getenv("XDG_CACHE_HOME"); base != nullptr && *base == '/') return std::string(base) + "/treadle";
+    if (const char* base = std::getenv("XDG_CACHE_HOME"); base != nullptr && *base == '/')
+        return std::string(base) + "/treadle";
     const char* home = std::getenv("HOME");
     return std::string(home != nullptr && *home != '\0' ? home : "/tmp") + "/.cache/treadle";
 }
@@ -123,11 +126,12 @@ std::string cache_key(const CompileRequest& request) {
     std::string key = "treadle " TREADLE_BUILD_ID " llvm " TREADLE_LLVM_VERSION " " + host_target().key() + "\n";
     key += request.options.key() + "\n";
     for (const ArgType& type : request.args) write_type(key, type);
-    key += "\n" + (request.options.bounds == CompileOptions::Bounds::Raise ? request.program : without_spans(request.program));
+    key += "\n" + (request.options.bounds == Bounds::Raise ? request.program : without_spans(request.program));
     return key;
 }
 
-ArtifactCache::ArtifactCache(std::string directory, bool writable) : directory_(std::move(directory)), writable_(writable) {}
+ArtifactCache::ArtifactCache(std::string directory, bool writable)
+    : directory_(std::move(directory)), writable_(writable) {}
 
 std::string ArtifactCache::path_of(const std::string& key) const {
     const std::string hash = hash_hex(key);
@@ -148,7 +152,7 @@ std::optional<Artifact> ArtifactCache::find(const std::string& key) const {
 bool ArtifactCache::prepare() {
     std::error_code error;
     fs::create_directories(directory_, error);
-    struct stat facts {};
+    struct stat facts{};
     if (lstat(directory_.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode) || facts.st_uid != geteuid()) return false;
     if ((facts.st_mode & 077) != 0 && chmod(directory_.c_str(), 0700) != 0) return false;
     return access(directory_.c_str(), W_OK) == 0;
@@ -187,10 +191,11 @@ std::string ArtifactCache::store(const std::string& key, const Artifact& artifac
 std::vector<ArtifactCache::Entry> ArtifactCache::list() const {
     std::vector<Entry> entries;
     std::error_code error;
-    for (auto file = fs::recursive_directory_iterator(directory_, error); file != fs::recursive_directory_iterator(); file.increment(error)) {
+    for (auto file = fs::recursive_directory_iterator(directory_, error); file != fs::recursive_directory_iterator();
+         file.increment(error)) {
         if (error) break;
         if (file->path().extension() != ".tk") continue;
-        struct stat facts {};
+        struct stat facts{};
         if (lstat(file->path().c_str(), &facts) != 0) continue;
         entries.push_back({file->path().string(), "", static_cast<std::uint64_t>(facts.st_size), facts.st_mtime});
         const auto bytes = read_file(entries.back().path);
@@ -210,7 +215,8 @@ void ArtifactCache::trim(std::uint64_t limit_bytes) {
     std::vector<Entry> entries = list();
     std::uint64_t total = 0;
     for (const Entry& entry : entries) total += entry.size_bytes;
-    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.used_seconds < b.used_seconds; });
+    std::sort(entries.begin(), entries.end(),
+              [](const Entry& a, const Entry& b) { return a.used_seconds < b.used_seconds; });
     for (const Entry& entry : entries) {
         if (total <= limit_bytes) return;
         if (unlink(entry.path.c_str()) == 0) total -= entry.size_bytes;

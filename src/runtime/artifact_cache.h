@@ -1,7 +1,8 @@
 // Compiled kernels on disk: one file for each key, found by the key's 256-bit hash, with the key inside.
 //
-// A file is written under a temporary name and renamed, so that processes can share a directory; one that is damaged, has another
-// key or belongs to another user is ignored and compiled anew. A directory that cannot be written still serves what it holds.
+// A file is written under a temporary name and renamed, so that processes can share a directory; one that is damaged,
+// has another key or belongs to another user is ignored and compiled anew. A directory that cannot be written still
+// serves what it holds.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 #include "runtime/compiler_loader.h"
 
-#include <dlfcn.h>
-
 #include <atomic>
 #include <chrono>
+
+#include <dlfcn.h>
 
 #include "base/error.h"
 
@@ -19,7 +19,8 @@ CompilerService& load() {
     std::string path = own.dli_fname != nullptr ? own.dli_fname : "";
     path = path.substr(0, path.rfind('/') + 1) + "libtreadle_compiler.so";
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) throw Error(ErrorKind::Unsupported, std::string("[compiler] cannot load the compiler: ") + dlerror());
+    if (library == nullptr)
+        throw Error(ErrorKind::Unsupported, std::string("[compiler] cannot load the compiler: ") + dlerror());
     auto* service = reinterpret_cast<CompilerService* (*)()>(dlsym(library, kCompilerServiceSymbol));
     TREADLE_CHECK(service != nullptr, path);
     CompilerService& result = *service();

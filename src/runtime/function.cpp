@@ -29,11 +29,11 @@ void choose_lanes(CompileOptions& options, const std::int64_t* block) {
     constexpr int kNarrow = 8;
     const std::int64_t threads = block[0] * block[1] * block[2];
     if (block[1] == 1 && block[2] == 1) {
-        options.layout = ThreadLayout::Line;
+        options.lanes = Lanes::Line;
     } else {
-        options.layout = block[0] >= kNarrow ? ThreadLayout::Rows : ThreadLayout::Flat;
+        options.lanes = block[0] >= kNarrow ? Lanes::Rows : Lanes::Flat;
     }
-    const std::int64_t run = options.layout == ThreadLayout::Flat ? threads : block[0];
+    const std::int64_t run = options.lanes == Lanes::Flat ? threads : block[0];
     const int whole = power_of_two_in(run);
     options.full_packets = whole >= kNarrow && (whole >= 32 || whole == run);
     options.packet_limit = options.full_packets ? whole : power_of_two_above(run);
@@ -45,8 +45,8 @@ std::string text_of(const std::int64_t* shape) {
 
 }  // namespace
 
-void Arguments::add_array(DType dtype, int rank, int layout, const void* data, const std::int64_t* shape, const std::int64_t* strides,
-                          device::Storage* storage) {
+void Arguments::add_array(DType dtype, int rank, Layout layout, const void* data, const std::int64_t* shape,
+                          const std::int64_t* strides, device::Storage* storage) {
     signature_ += 'A';
     signature_ += static_cast<char>(dtype);
     signature_ += static_cast<char>(rank);
@@ -77,7 +77,7 @@ std::vector<ArgType> Arguments::types_of(std::string_view signature) {
         if (kind == 'A') {
             type.kind = ArgType::Kind::Array;
             type.rank = static_cast<std::uint8_t>(signature[at++]);
-            type.layout = static_cast<std::uint8_t>(signature[at++]);
+            type.layout = static_cast<Layout>(signature[at++]);
         }
         return type;
     };
@@ -90,18 +90,21 @@ void check_shape(const LaunchShape& shape, const device::Attributes& limits, con
     const std::int64_t threads = shape.block[0] * shape.block[1] * shape.block[2];
     for (int d = 0; d < 3; ++d) {
         if (shape.block[d] < 1 || shape.block[d] > limits.max_block[d]) {
-            throw_device_error("CUDA_ERROR_INVALID_VALUE", "[launch of " + name + "] block: expected 1 to " + std::to_string(limits.max_block[d]) +
-                                                               " threads in dimension " + std::to_string(d) + ", got " + text_of(shape.block));
+            throw_device_error("CUDA_ERROR_INVALID_VALUE",
+                               "[launch of " + name + "] block: expected 1 to " + std::to_string(limits.max_block[d]) +
+                                   " threads in dimension " + std::to_string(d) + ", got " + text_of(shape.block));
         }
         if (shape.grid[d] < 0 || shape.grid[d] > limits.max_grid[d]) {
-            throw_device_error("CUDA_ERROR_INVALID_VALUE", "[launch of " + name + "] grid: expected 0 to " + std::to_string(limits.max_grid[d]) +
-                                                               " blocks in dimension " + std::to_string(d) + ", got " + text_of(shape.grid));
+            throw_device_error("CUDA_ERROR_INVALID_VALUE",
+                               "[launch of " + name + "] grid: expected 0 to " + std::to_string(limits.max_grid[d]) +
+                                   " blocks in dimension " + std::to_string(d) + ", got " + text_of(shape.grid));
         }
     }
     if (threads > limits.max_threads_per_block) {
         throw_device_error("CUDA_ERROR_INVALID_VALUE", "[launch of " + name + "] block: expected at most " +
-                                                           std::to_string(limits.max_threads_per_block) + " threads, got " + std::to_string(threads) +
-                                                           " in " + text_of(shape.block));
+                                                           std::to_string(limits.max_threads_per_block) +
+                                                           " threads, got " + std::to_string(threads) + " in " +
+                                                           text_of(shape.block));
     }
 }
 
@@ -116,8 +119,9 @@ std::shared_ptr<device::Kernel> Function::variant(const std::string& signature, 
     {
         const std::lock_guard lock(mutex_);
         for (std::size_t i = 0; i < variants_.size(); ++i) {
-            if (variants_[i].signature != signature || variants_[i].options.layout != options.layout ||
-                variants_[i].options.full_packets != options.full_packets || variants_[i].options.packet_limit != options.packet_limit) {
+            if (variants_[i].signature != signature || variants_[i].options.lanes != options.lanes ||
+                variants_[i].options.full_packets != options.full_packets ||
+                variants_[i].options.packet_limit != options.packet_limit) {
                 continue;
             }
             // The latest one first: launches repeat.

@@ -1,5 +1,5 @@
-// A kernel function as the host calls it: its program, and the variants compiled so far, one for each combination of argument
-// types and block form. Launching a known variant touches no text and takes no lock of the compiler.
+// A kernel function as the host calls it: its program, and the variants compiled so far, one for each combination of
+// argument types and block form. Launching a known variant touches no text and takes no lock of the compiler.
 #pragma once
 
 #include <memory>
@@ -21,8 +21,8 @@ public:
         signature_ += static_cast<char>(dtype);
         words_.push_back(bits);
     }
-    void add_array(DType dtype, int rank, int layout, const void* data, const std::int64_t* shape, const std::int64_t* strides,
-                   device::Storage* storage);
+    void add_array(DType dtype, int rank, Layout layout, const void* data, const std::int64_t* shape,
+                   const std::int64_t* strides, device::Storage* storage);
     void begin_tuple(int count) {
         signature_ += 'T';
         signature_ += static_cast<char>(count);

@@ -7,8 +7,30 @@
 #include "runtime/compiler_loader.h"
 
 namespace treadle::runtime {
+namespace {
 
-std::shared_ptr<device::Kernel> obtain_kernel(const CompileRequest& request, const std::string& name, Provenance* provenance) {
+CompileHooks compile_hooks;
+
+class HookScope {
+public:
+    HookScope() : state_(compile_hooks.enter != nullptr ? compile_hooks.enter() : nullptr) {}
+    ~HookScope() {
+        if (compile_hooks.leave != nullptr) compile_hooks.leave(state_);
+    }
+    HookScope(const HookScope&) = delete;
+    HookScope& operator=(const HookScope&) = delete;
+
+private:
+    void* state_;
+};
+
+}  // namespace
+
+void set_compile_hooks(CompileHooks hooks) { compile_hooks = hooks; }
+
+std::shared_ptr<device::Kernel> obtain_kernel(const CompileRequest& request, const std::string& name,
+                                              Provenance* provenance) {
+    const HookScope hooks;
     const auto begin = std::chrono::steady_clock::now();
     Provenance facts;
     auto debug = std::make_shared<device::KernelDebug>();
@@ -31,10 +53,12 @@ std::shared_ptr<device::Kernel> obtain_kernel(const CompileRequest& request, con
         const auto loaded = std::chrono::steady_clock::now();
         const Artifact artifact = service.compile(request);
         kernel = device::current_device().load_kernel(artifact, debug);
-        facts.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - loaded).count();
+        facts.milliseconds =
+            std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - loaded).count();
         if (cache_enabled()) facts.path = user_cache().store(key, artifact);
     } else {
-        facts.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+        facts.milliseconds =
+            std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     }
     facts.packet = kernel->packet;
     if (provenance != nullptr) *provenance = facts;

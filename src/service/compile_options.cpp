@@ -7,7 +7,7 @@ std::string CompileOptions::key() const {
     text += contract ? " contract" : "";
     text += fastmath ? " fastmath" : "";
     text += strict_types ? " strict" : "";
-    text += " layout" + std::to_string(static_cast<int>(layout));
+    text += " layout" + std::to_string(static_cast<int>(lanes));
     text += full_packets ? " full" : "";
     text += " limit" + std::to_string(packet_limit) + " packet" + std::to_string(packet) + " -" + disabled_passes;
     return text;

@@ -1,6 +1,7 @@
+#include "array/array.h"
+
 #include <gtest/gtest.h>
 
-#include "array/array.h"
 #include "array/elementwise.h"
 #include "array/elementwise_kernel.h"
 #include "array/reduction.h"
@@ -12,7 +13,9 @@ namespace {
 
 Array sample(Dims shape, DType dtype = DType::Float32) { return empty(shape, dtype); }
 
-Index slice(std::int64_t start, std::int64_t stop, std::int64_t step = 1) { return {Index::Kind::Slice, start, stop, step, true, true}; }
+Index slice(std::int64_t start, std::int64_t stop, std::int64_t step = 1) {
+    return {Index::Kind::Slice, start, stop, step, true, true};
+}
 Index integer(std::int64_t at) { return {Index::Kind::Integer, at, 0, 1, true, true}; }
 
 TEST(Views, indexing) {
@@ -52,10 +55,10 @@ TEST(Views, broadcasting) {
 
 TEST(Views, layoutsForKernels) {
     const Array array = sample({4, 6});
-    EXPECT_EQ(array.layout(), kLayoutDense);
-    EXPECT_EQ(index(array, {slice(0, 4), slice(0, 3)}).layout(), kLayoutInnerDense);
-    EXPECT_EQ(transpose(array, {}).layout(), kLayoutAny);
-    EXPECT_EQ(broadcast_to(sample({4, 1}), {4, 3}).layout(), kLayoutInnerZero);
+    EXPECT_EQ(array.layout(), Layout::Dense);
+    EXPECT_EQ(index(array, {slice(0, 4), slice(0, 3)}).layout(), Layout::InnerDense);
+    EXPECT_EQ(transpose(array, {}).layout(), Layout::Any);
+    EXPECT_EQ(broadcast_to(sample({4, 1}), {4, 3}).layout(), Layout::InnerZero);
 }
 
 TEST(Operations, resultTypesFollowNep50) {
@@ -79,8 +82,10 @@ TEST(Operations, programsNameTheirOperands) {
     const DType types[] = {DType::Int8, DType::Float32};
     const std::string text = elementwise_program(operation("add"), {DType::Float32, DType::Float32}, types, 0, 2);
     EXPECT_EQ(text,
-              "(fn add (ax ay out) (set i1 (call (builtin grid) 1)) (set row (call (builtin int64) (builtin blockIdx.y))) (set i0 row) (set x (call "
-              "(builtin float32) (item ax (tuple i0 i1)))) (set y (item ay (tuple i0 i1))) (set (item out (tuple i0 i1)) (bin + x y)))");
+              "(fn add (ax ay out) (set i1 (call (builtin grid) 1)) (set row (call (builtin int64) (builtin "
+              "blockIdx.y))) (set i0 row) (set x (call "
+              "(builtin float32) (item ax (tuple i0 i1)))) (set y (item ay (tuple i0 i1))) (set (item out (tuple i0 "
+              "i1)) (bin + x y)))");
 }
 
 TEST(Operations, emptyRefusesImpossibleShapes) {

@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include <atomic>
+
+#include <gtest/gtest.h>
 
 #include "base/cpu_target.h"
 #include "base/dtype.h"
@@ -24,7 +24,8 @@ TEST(DTypes, promoteAsNumPyDoes) {
 TEST(DTypes, promotionIsSymmetric) {
     for (int a = 0; a < kDTypeCount; ++a) {
         for (int b = 0; b < kDTypeCount; ++b) {
-            EXPECT_EQ(promote(static_cast<DType>(a), static_cast<DType>(b)), promote(static_cast<DType>(b), static_cast<DType>(a)));
+            EXPECT_EQ(promote(static_cast<DType>(a), static_cast<DType>(b)),
+                      promote(static_cast<DType>(b), static_cast<DType>(a)));
         }
     }
 }

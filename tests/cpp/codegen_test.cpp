@@ -1,15 +1,15 @@
-#include <gtest/gtest.h>
-
 #include <cstring>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "base/error.h"
+#include "base/kernel_abi.h"
 #include "codegen/cpu/compile_kernel.h"
 #include "codegen/cpu/packet_width.h"
 #include "device/cpu/object_loader.h"
 #include "ir/ir.h"
 #include "passes/pipeline.h"
-#include "service/kernel_abi.h"
 
 namespace treadle {
 namespace {
@@ -47,16 +47,20 @@ TEST(CpuCodegen, runsOnEveryTargetAndPacketWidth) {
     const ir::Function function = prepared(kDouble);
     for (const CpuTarget& target : targets()) {
         for (const int packet : {4, 8, 16, 32, 64}) {
-            const codegen::CpuKernel kernel = codegen::compile_cpu_kernel(function, {target, ir::Lanes::Line, false, 64, packet});
+            const codegen::CpuKernel kernel =
+                codegen::compile_cpu_kernel(function, {target, ir::Lanes::Line, false, 64, packet});
             EXPECT_EQ(kernel.packet, packet);
             const device::CodeBlock code = device::load_object(kernel.bytes);
             std::vector<std::int64_t> x(100), y(100, -1);
             for (std::int64_t i = 0; i < 100; ++i) x[static_cast<std::size_t>(i)] = i;
             const std::int64_t size = 77;
-            const std::uint64_t params[] = {reinterpret_cast<std::uint64_t>(x.data()), 100, 8, reinterpret_cast<std::uint64_t>(y.data()), size, 8};
+            const std::uint64_t params[] = {reinterpret_cast<std::uint64_t>(x.data()), 100,  8,
+                                            reinterpret_cast<std::uint64_t>(y.data()), size, 8};
             LaunchInfo info{{90, 1, 1}, {1, 1, 1}, nullptr, nullptr, ~0ull};
             reinterpret_cast<KernelFunction>(code.symbol(kKernelSymbol))(params, &info, 0, 1);
-            for (std::int64_t i = 0; i < 100; ++i) EXPECT_EQ(y[static_cast<std::size_t>(i)], i < size ? 2 * i : -1) << target.cpu << " " << packet << " " << i;
+            for (std::int64_t i = 0; i < 100; ++i)
+                EXPECT_EQ(y[static_cast<std::size_t>(i)], i < size ? 2 * i : -1)
+                    << target.cpu << " " << packet << " " << i;
         }
     }
 }
@@ -64,9 +68,14 @@ TEST(CpuCodegen, runsOnEveryTargetAndPacketWidth) {
 TEST(CpuCodegen, printsEveryStage) {
     const ir::Function function = prepared(kDouble);
     const codegen::CpuKernelOptions options{host_target(), ir::Lanes::Line, true, 64, 8};
-    EXPECT_NE(codegen::compile_cpu_kernel(function, options, codegen::CpuOutput::LlvmBefore).bytes.find("define void @treadle_kernel"), std::string::npos);
-    EXPECT_NE(codegen::compile_cpu_kernel(function, options, codegen::CpuOutput::LlvmAfter).bytes.find("<8 x i64>"), std::string::npos);
-    EXPECT_NE(codegen::compile_cpu_kernel(function, options, codegen::CpuOutput::Assembly).bytes.find("treadle_kernel:"), std::string::npos);
+    EXPECT_NE(codegen::compile_cpu_kernel(function, options, codegen::CpuOutput::LlvmBefore)
+                  .bytes.find("define void @treadle_kernel"),
+              std::string::npos);
+    EXPECT_NE(codegen::compile_cpu_kernel(function, options, codegen::CpuOutput::LlvmAfter).bytes.find("<8 x i64>"),
+              std::string::npos);
+    EXPECT_NE(
+        codegen::compile_cpu_kernel(function, options, codegen::CpuOutput::Assembly).bytes.find("treadle_kernel:"),
+        std::string::npos);
 }
 
 TEST(PacketWidth, growsUntilRegistersRunOut) {
@@ -75,17 +84,21 @@ TEST(PacketWidth, growsUntilRegistersRunOut) {
     std::string text = kDouble;
     std::string sum;
     for (int i = 10; i < 40; ++i) sum += "%" + std::to_string(i) + " = mul %8, %8 : int64\n";
-    for (int i = 40; i < 69; ++i) sum += "%" + std::to_string(i) + " = add %" + std::to_string(i - 30) + ", %" + std::to_string(i == 40 ? 39 : i - 1) + " : int64\n";
+    for (int i = 40; i < 69; ++i)
+        sum += "%" + std::to_string(i) + " = add %" + std::to_string(i - 30) + ", %" +
+               std::to_string(i == 40 ? 39 : i - 1) + " : int64\n";
     text.replace(text.find("  store"), 0, sum);
     text.replace(text.find("%9 {index"), 2, "%68");
     EXPECT_EQ(codegen::choose_packet(prepared(text.c_str()), avx2), 8);
 }
 
 TEST(ObjectLoader, refusesDamagedObjects) {
-    const std::string good = codegen::compile_cpu_kernel(prepared(kDouble), {host_target(), ir::Lanes::Line, true, 64, 8}).bytes;
+    const std::string good =
+        codegen::compile_cpu_kernel(prepared(kDouble), {host_target(), ir::Lanes::Line, true, 64, 8}).bytes;
     EXPECT_THROW(device::load_object(""), Error);
     EXPECT_THROW(device::load_object("not an object, but long enough to hold a header of sixty-four bytes"), Error);
-    for (std::size_t length = 16; length < good.size(); length += good.size() / 7) EXPECT_THROW(device::load_object(good.substr(0, length)), Error) << length;
+    for (std::size_t length = 16; length < good.size(); length += good.size() / 7)
+        EXPECT_THROW(device::load_object(good.substr(0, length)), Error) << length;
     EXPECT_THROW(device::load_object(good).symbol("nothing"), Error);
 }
 

@@ -1,14 +1,15 @@
-#include <gtest/gtest.h>
+#include "device/device.h"
 
 #include <atomic>
 #include <chrono>
 #include <cstring>
 #include <thread>
 
+#include <gtest/gtest.h>
+
 #include "base/error.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/cpu_kernel.h"
-#include "device/device.h"
 #include "ir/ir.h"
 
 namespace treadle::device {
@@ -26,7 +27,8 @@ TEST(CpuMemory, isAlignedAndUsedAgain) {
         EXPECT_EQ(storage->size_bytes(), 1000U);
     }
     EXPECT_EQ(device.allocate(990)->data(), first);
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(device.allocate(std::size_t{5} << 20)->data()) % (std::size_t{2} << 20), 0U);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(device.allocate(std::size_t{5} << 20)->data()) % (std::size_t{2} << 20),
+              0U);
     EXPECT_NE(device.allocate(0)->data(), nullptr);
     const MemoryUse before = device.memory_use();
     device.release_cached_memory();
@@ -47,7 +49,11 @@ TEST(CpuStream, runsWorkInOrderAndAsynchronously) {
     const auto stream = current_device().create_stream(false);
     std::vector<int> order;
     std::atomic<bool> go{false};
-    stream->host([&] { while (!go) std::this_thread::yield(); }, {});
+    stream->host(
+        [&] {
+            while (!go) std::this_thread::yield();
+        },
+        {});
     for (int i = 0; i < 50; ++i) stream->host([&order, i] { order.push_back(i); }, {});
     EXPECT_FALSE(stream->query());
     go = true;
@@ -61,7 +67,11 @@ TEST(CpuStream, keepsMemoryUntilWorkHasRun) {
     Device& device = current_device();
     const auto stream = device.create_stream(false);
     std::atomic<bool> go{false};
-    stream->host([&] { while (!go) std::this_thread::yield(); }, {});
+    stream->host(
+        [&] {
+            while (!go) std::this_thread::yield();
+        },
+        {});
     StorageRef storage = device.allocate(4096);
     auto* data = static_cast<char*>(storage->data());
     Storage* uses[] = {storage.get()};
@@ -78,7 +88,12 @@ TEST(CpuStream, waitsForEventsOfOtherStreams) {
     const auto second = device.create_stream(false);
     std::atomic<int> value{0};
     int seen = -1;
-    first->host([&] { pause_ms(30); value = 5; }, {});
+    first->host(
+        [&] {
+            pause_ms(30);
+            value = 5;
+        },
+        {});
     const auto event = device.create_event();
     first->record(event);
     EXPECT_FALSE(event->query());
@@ -95,8 +110,19 @@ TEST(CpuStream, defaultStreamFollowsLegacyRules) {
     const auto free = device.create_stream(false);
     std::atomic<int> value{0};
     int at_default = -1, at_blocking = -1, at_free = -1;
-    blocking->host([&] { pause_ms(30); value = 1; }, {});
-    device.default_stream()->host([&] { at_default = value; pause_ms(30); value = 2; }, {});
+    blocking->host(
+        [&] {
+            pause_ms(30);
+            value = 1;
+        },
+        {});
+    device.default_stream()->host(
+        [&] {
+            at_default = value;
+            pause_ms(30);
+            value = 2;
+        },
+        {});
     blocking->host([&] { at_blocking = value; }, {});
     free->host([&] { at_free = value; }, {});
     free->synchronize();
@@ -142,7 +168,8 @@ TEST(FaultSlot, namesPlaceAndThread) {
         std::rethrow_exception(slot.error(&debug));
     } catch (const Error& error) {
         EXPECT_STREQ(error.what(),
-                     "kernel 'k': index 12 is out of bounds for axis 0 with size 10 (block (1, 1, 0), thread (1, 1, 0))\n  File \"b.py\", line 102");
+                     "kernel 'k': index 12 is out of bounds for axis 0 with size 10 (block (1, 1, 0), thread (1, 1, "
+                     "0))\n  File \"b.py\", line 102");
     }
 }
 

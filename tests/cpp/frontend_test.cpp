@@ -16,8 +16,10 @@ CompileRequest request(const std::string& program, std::vector<ArgType> args, bo
     return result;
 }
 
-ArgType scalar(DType type) { return {ArgType::Kind::Scalar, type, 0, 0, {}}; }
-ArgType array(DType type, int rank = 1) { return {ArgType::Kind::Array, type, static_cast<std::uint8_t>(rank), 1, {}}; }
+ArgType scalar(DType type) { return {ArgType::Kind::Scalar, type, 0, Layout::Any, {}}; }
+ArgType array(DType type, int rank = 1) {
+    return {ArgType::Kind::Array, type, static_cast<std::uint8_t>(rank), Layout::Dense, {}};
+}
 
 std::string lowered(const CompileRequest& request) {
     const ir::Function function = lower(request);
@@ -43,7 +45,8 @@ int count(const std::string& text, const std::string& what) {
 }
 
 TEST(Frontend, lowersAnElementCopy) {
-    const std::string text = lowered(request("(fn f (x y) (set i (call (builtin grid) 1)) (set (item y i) (item x i)))", {array(DType::Float32), array(DType::Float32)}));
+    const std::string text = lowered(request("(fn f (x y) (set i (call (builtin grid) 1)) (set (item y i) (item x i)))",
+                                             {array(DType::Float32), array(DType::Float32)}));
     EXPECT_EQ(count(text, "thread_idx"), 1);
     EXPECT_EQ(count(text, "= load"), 1);
     EXPECT_NE(text.find("elem=float32, layout=1"), std::string::npos);
@@ -51,48 +54,61 @@ TEST(Frontend, lowersAnElementCopy) {
 }
 
 TEST(Frontend, typesIntegerArithmeticTo64Bits) {
-    const std::string text = lowered(request("(fn f (a b x) (set (item x 0) (bin + a b)))", {scalar(DType::Int32), scalar(DType::Int16), array(DType::Int64)}));
+    const std::string text = lowered(request("(fn f (a b x) (set (item x 0) (bin + a b)))",
+                                             {scalar(DType::Int32), scalar(DType::Int16), array(DType::Int64)}));
     EXPECT_NE(text.find("add"), std::string::npos);
     EXPECT_EQ(count(text, "cast"), 2);
 }
 
 TEST(Frontend, widensAVariableUntilItsTypeSettles) {
     const std::string program =
-        "(fn f (x n) (set acc 0) (for k (call (builtin range) n) (do (set acc (bin + acc (item x k))))) (set (item x 0) acc))";
+        "(fn f (x n) (set acc 0) (for k (call (builtin range) n) (do (set acc (bin + acc (item x k))))) (set (item x "
+        "0) acc))";
     const std::string text = lowered(request(program, {array(DType::Float64), scalar(DType::Int64)}));
     EXPECT_NE(text.find("acc : float64"), std::string::npos);
 }
 
 TEST(Frontend, inlinesDeviceFunctionsWithEarlyReturn) {
     const std::string program =
-        "(fn k (x) (set (item x 0) (call (function 1) (item x 1))))\n(fn f (v) (if (cmp v < 0.0) (do (return 1.0)) (do)) (return v))";
+        "(fn k (x) (set (item x 0) (call (function 1) (item x 1))))\n(fn f (v) (if (cmp v < 0.0) (do (return 1.0)) "
+        "(do)) (return v))";
     const std::string text = lowered(request(program, {array(DType::Float64)}));
     EXPECT_EQ(count(text, "scope"), 1);
     EXPECT_EQ(count(text, "leave"), 2);
 }
 
 TEST(Frontend, strictTypesLetLiteralsAdapt) {
-    const std::string text = lowered(request("(fn f (x) (set (item x 0) (bin * (item x 1) 2.0)))", {array(DType::Float32)}, true));
+    const std::string text =
+        lowered(request("(fn f (x) (set (item x 0) (bin * (item x 1) 2.0)))", {array(DType::Float32)}, true));
     EXPECT_EQ(count(text, "cast"), 0);
     EXPECT_EQ(count(text, "float64"), 0);
-    expect_failure(request("(fn f (x y) (set (item x 0) (bin * (item x 1) y)))", {array(DType::Float32), scalar(DType::Float64)}, true), ErrorKind::Typing,
-                   "strict types: float32 with float64");
+    expect_failure(request("(fn f (x y) (set (item x 0) (bin * (item x 1) y)))",
+                           {array(DType::Float32), scalar(DType::Float64)}, true),
+                   ErrorKind::Typing, "strict types: float32 with float64");
 }
 
 TEST(Frontend, errorsShowFileLineAndCaret) {
     expect_failure(request("(fn f (x) (set @1:4:12 y (bin @1:4:9 + x 1)))", {array(DType::Float32)}), ErrorKind::Typing,
                    "expected a number, got an array\n  File \"file.py\", line 11\n        line one\n        ^^^^^");
-    expect_failure(request("(fn f (x) (expr (item x 1.5)))", {array(DType::Float32)}), ErrorKind::Typing, "expected an integer, got float64");
-    expect_failure(request("(fn f (x) (expr (item x (tuple 1 2))))", {array(DType::Float32)}), ErrorKind::Typing, "too many indices");
-    expect_failure(request("(fn f (x) (expr (call (builtin nothing_f32) 1.0)))", {array(DType::Float32)}), ErrorKind::Unsupported, "'nothing_f32' is not known");
-    expect_failure(request("(fn f (x) (return 1))", {scalar(DType::Int64)}), ErrorKind::Typing, "a kernel returns nothing");
-    expect_failure(request("(fn f (x) (set y z))", {scalar(DType::Int64)}), ErrorKind::Typing, "'z' is used before anything is assigned");
-    expect_failure(request("(fn f (x) (expr (call (function 0) 1)))", {scalar(DType::Int64)}), ErrorKind::Unsupported, "calls itself");
-    expect_failure(request("(fn f (x) (for i (call (builtin range) 1 2 0) (do)))", {scalar(DType::Int64)}), ErrorKind::Typing, "step must not be zero");
+    expect_failure(request("(fn f (x) (expr (item x 1.5)))", {array(DType::Float32)}), ErrorKind::Typing,
+                   "expected an integer, got float64");
+    expect_failure(request("(fn f (x) (expr (item x (tuple 1 2))))", {array(DType::Float32)}), ErrorKind::Typing,
+                   "too many indices");
+    expect_failure(request("(fn f (x) (expr (call (builtin nothing_f32) 1.0)))", {array(DType::Float32)}),
+                   ErrorKind::Unsupported, "'nothing_f32' is not known");
+    expect_failure(request("(fn f (x) (return 1))", {scalar(DType::Int64)}), ErrorKind::Typing,
+                   "a kernel returns nothing");
+    expect_failure(request("(fn f (x) (set y z))", {scalar(DType::Int64)}), ErrorKind::Typing,
+                   "'z' is used before anything is assigned");
+    expect_failure(request("(fn f (x) (expr (call (function 0) 1)))", {scalar(DType::Int64)}), ErrorKind::Unsupported,
+                   "calls itself");
+    expect_failure(request("(fn f (x) (for i (call (builtin range) 1 2 0) (do)))", {scalar(DType::Int64)}),
+                   ErrorKind::Typing, "step must not be zero");
 }
 
 TEST(Frontend, findsNamesThatNeedVariables) {
-    const auto program = parse_program("(fn f (x) (set a 1) (set a 2.5) (set b 0) (if x (do (set b 1) (set c b)) (do)) (set d b))");
+    const auto program =
+        parse_program("(fn f (x) (set a 1) (set a 2.5) (set b 0) (if x (do (set b 1) (set c b)) (do)) (set d b))");
     const auto names = names_that_need_variables(program[0]);
     EXPECT_EQ(names, (std::set<std::string, std::less<>>{"b"}));
     const auto loop = parse_program("(fn f (n) (while n (do (set t last) (set last 1))))");

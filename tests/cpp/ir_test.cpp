@@ -1,7 +1,8 @@
+#include "ir/ir.h"
+
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "ir/ir.h"
 
 namespace treadle::ir {
 namespace {
@@ -73,9 +74,12 @@ TEST(Ir, refusesWrongTypes) {
     std::string text = kGood;
     text.replace(text.find("%8 = add %7, %6 : int64"), 23, "%8 = add %7, %5 : int64");
     expect_error(text, "not visible");
-    expect_error("kernel @f(float32, int64) bounds=guard {\n %0 = param : float32\n %1 = param {index=1} : int64\n %2 = add %0, %1 : float32\n}\n",
-                 "operands have different types");
-    expect_error("kernel @f(float32) bounds=guard {\n %0 = param : float32\n %1 = lt %0, %0 : float32\n}\n", "must give bool");
+    expect_error(
+        "kernel @f(float32, int64) bounds=guard {\n %0 = param : float32\n %1 = param {index=1} : int64\n %2 = add %0, "
+        "%1 : float32\n}\n",
+        "operands have different types");
+    expect_error("kernel @f(float32) bounds=guard {\n %0 = param : float32\n %1 = lt %0, %0 : float32\n}\n",
+                 "must give bool");
     expect_error("kernel @f(float32) bounds=guard {\n %0 = param {index=3} : float32\n}\n", "names no parameter");
 }
 

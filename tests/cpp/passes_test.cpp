@@ -14,14 +14,16 @@ ir::Function after(const char* pass, const std::string& text) {
 }
 
 std::string kernel(const std::string& body, const std::string& head = "") {
-    return "kernel @f(ptr, int64, int64) bounds=guard {\n" + head + "%0 = param : ptr\n%1 = param {index=1} : int64\n%2 = param {index=2} : int64\n" + body + "}\n";
+    return "kernel @f(ptr, int64, int64) bounds=guard {\n" + head +
+           "%0 = param : ptr\n%1 = param {index=1} : int64\n%2 = param {index=2} : int64\n" + body + "}\n";
 }
 
 const std::string kThread = "%3 = thread_idx : int32\n%4 = cast %3 : int64\n";
 
 TEST(FoldConstants, evaluatesAndDropsNeutralElements) {
     const std::string before = kernel(
-        "%3 = const {imm=3} : int64\n%4 = const {imm=4} : int64\n%5 = mul %3, %4 : int64\n%6 = const : int64\n%7 = add %1, %6 : int64\n"
+        "%3 = const {imm=3} : int64\n%4 = const {imm=4} : int64\n%5 = mul %3, %4 : int64\n%6 = const : int64\n%7 = add "
+        "%1, %6 : int64\n"
         "store %0, %1, %2, %7, %5 {index=1, elem=int64}\n");
     const std::string text = ir::print(after("fold_constants", before));
     EXPECT_NE(text.find("%5 = const {imm=12} : int64"), std::string::npos) << text;
@@ -29,7 +31,9 @@ TEST(FoldConstants, evaluatesAndDropsNeutralElements) {
 }
 
 TEST(EliminateDeadCode, removesWhatNobodyUses) {
-    const std::string before = kernel("%3 = add %1, %2 : int64\n%4 = load %0, %1, %2, %3 {index=1, elem=int64} : int64\nvar_set %3\n", "var $0 v : int64\n");
+    const std::string before =
+        kernel("%3 = add %1, %2 : int64\n%4 = load %0, %1, %2, %3 {index=1, elem=int64} : int64\nvar_set %3\n",
+               "var $0 v : int64\n");
     const std::string text = ir::print(after("eliminate_dead_code", before));
     EXPECT_EQ(text.find("add"), std::string::npos) << text;
     EXPECT_EQ(text.find("load"), std::string::npos) << text;
@@ -43,10 +47,11 @@ TEST(EliminateDeadCode, keepsLoadsThatMayFault) {
 }
 
 TEST(AnalyzeShapes, tellsUniformLinearAndVaryingApart) {
-    const ir::Function function = after("analyze_shapes", kernel(kThread +
-                                                                 "%5 = const {imm=3} : int64\n%6 = mul %4, %5 : int64\n%7 = add %6, %1 : int64\n"
-                                                                 "%8 = mul %4, %1 : int64\n%9 = sub %4, %4 : int64\n%10 = lt %4, %1 : bool\n"
-                                                                 "%11 = load %0, %1, %2, %1 {index=1, elem=int64} : int64\n"));
+    const ir::Function function =
+        after("analyze_shapes",
+              kernel(kThread + "%5 = const {imm=3} : int64\n%6 = mul %4, %5 : int64\n%7 = add %6, %1 : int64\n"
+                               "%8 = mul %4, %1 : int64\n%9 = sub %4, %4 : int64\n%10 = lt %4, %1 : bool\n"
+                               "%11 = load %0, %1, %2, %1 {index=1, elem=int64} : int64\n"));
     EXPECT_TRUE(function.value_shapes[1].is_uniform());
     EXPECT_EQ(function.value_shapes[4], ir::Shape::linear(1));
     EXPECT_EQ(function.value_shapes[7], ir::Shape::linear(3));
@@ -58,18 +63,24 @@ TEST(AnalyzeShapes, tellsUniformLinearAndVaryingApart) {
 }
 
 TEST(AnalyzeShapes, aVariableUsedOnlyUnderAMaskStaysUniform) {
-    const std::string inside = "if %5 {\nvar_set %1 {index=0}\n%6 = var_get : int64\nstore %0, %1, %2, %4, %6 {index=1, elem=int64}\n} {\n}\n";
-    const ir::Function local = after("analyze_shapes", kernel(kThread + "%5 = lt %4, %1 : bool\n" + inside, "var $0 v : int64\n"));
+    const std::string inside =
+        "if %5 {\nvar_set %1 {index=0}\n%6 = var_get : int64\nstore %0, %1, %2, %4, %6 {index=1, elem=int64}\n} {\n}\n";
+    const ir::Function local =
+        after("analyze_shapes", kernel(kThread + "%5 = lt %4, %1 : bool\n" + inside, "var $0 v : int64\n"));
     EXPECT_TRUE(local.variable_shapes[0].is_uniform());
-    const ir::Function outer = after(
-        "analyze_shapes", kernel(kThread + "%5 = lt %4, %1 : bool\nvar_set %2\nif %5 {\nvar_set %1\n} {\n}\n%7 = var_get : int64\n", "var $0 v : int64\n"));
+    const ir::Function outer =
+        after("analyze_shapes",
+              kernel(kThread + "%5 = lt %4, %1 : bool\nvar_set %2\nif %5 {\nvar_set %1\n} {\n}\n%7 = var_get : int64\n",
+                     "var $0 v : int64\n"));
     EXPECT_TRUE(outer.variable_shapes[0].is_varying());
     EXPECT_TRUE(outer.body[7].regions[0][0].blend);
 }
 
 const std::string kCounter = kernel(kThread +
-                                        "var_set %2\nloop {\n} {\n%5 = var_get : int64\n%6 = lt %5, %1 : bool\n%7 = lt %5, %4 : bool\n%8 = and %6, %7 : bool\n"
-                                        "yield %8\n} {\n%9 = var_get : int64\n%10 = const {imm=1} : int64\n%11 = add %9, %10 : int64\nvar_set %11\n} {\n} {\n}\n"
+                                        "var_set %2\nloop {\n} {\n%5 = var_get : int64\n%6 = lt %5, %1 : bool\n%7 = lt "
+                                        "%5, %4 : bool\n%8 = and %6, %7 : bool\n"
+                                        "yield %8\n} {\n%9 = var_get : int64\n%10 = const {imm=1} : int64\n%11 = add "
+                                        "%9, %10 : int64\nvar_set %11\n} {\n} {\n}\n"
                                         "%12 = var_get : int64\nstore %0, %1, %2, %4, %12 {index=1, elem=int64}\n",
                                     "var $0 n : int64\n");
 

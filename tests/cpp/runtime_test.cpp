@@ -1,10 +1,11 @@
-#include <gtest/gtest.h>
+#include <filesystem>
+#include <fstream>
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
+#include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "compiler/compiler.h"
@@ -18,7 +19,9 @@ namespace fs = std::filesystem;
 
 class CacheTest : public ::testing::Test {
 protected:
-    CacheTest() : directory_(fs::temp_directory_path() / ("treadle-test-" + std::to_string(getpid()))), cache_((directory_ / "kernels").string()) {}
+    CacheTest()
+        : directory_(fs::temp_directory_path() / ("treadle-test-" + std::to_string(getpid()))),
+          cache_((directory_ / "kernels").string()) {}
     ~CacheTest() override { fs::remove_all(directory_); }
 
     static Artifact artifact(const std::string& object) {
@@ -43,7 +46,7 @@ TEST_F(CacheTest, findsWhatItStored) {
     EXPECT_EQ(found->object, "code");
     EXPECT_EQ(found->packet, 16);
     EXPECT_FALSE(cache_.find("another key"));
-    struct stat facts {};
+    struct stat facts{};
     stat(cache_.directory().c_str(), &facts);
     EXPECT_EQ(facts.st_mode & 0777U, 0700U);
 }
@@ -91,15 +94,15 @@ TEST_F(CacheTest, trimsTheLongestUnused) {
 TEST(CacheKey, dependsOnEverythingButSpans) {
     CompileRequest request;
     request.program = "(fn f (x) (set @1:2:3 y \"at @ sign\"))";
-    request.args = {{ArgType::Kind::Array, DType::Float32, 1, 1, {}}};
+    request.args = {{ArgType::Kind::Array, DType::Float32, 1, Layout::Dense, {}}};
     const std::string key = cache_key(request);
     CompileRequest moved = request;
     moved.program = "(fn f (x) (set @7:0:9 y \"at @ sign\"))";
     EXPECT_EQ(cache_key(moved), key);
-    moved.options.bounds = CompileOptions::Bounds::Raise;
+    moved.options.bounds = Bounds::Raise;
     EXPECT_NE(cache_key(moved).find("@7:0:9"), std::string::npos) << "lines are part of what reports faults";
     CompileRequest other = request;
-    other.args[0].layout = 0;
+    other.args[0].layout = Layout::Any;
     EXPECT_NE(cache_key(other), key);
     other = request;
     other.options.fastmath = true;
@@ -136,7 +139,7 @@ TEST(LaunchShape, isHeldToTheDevicesLimits) {
 TEST(Arguments, signatureTellsTypes) {
     Arguments arguments;
     const std::int64_t dims[] = {3, 4};
-    arguments.add_array(DType::Int8, 2, 1, nullptr, dims, dims, nullptr);
+    arguments.add_array(DType::Int8, 2, Layout::Dense, nullptr, dims, dims, nullptr);
     arguments.begin_tuple(2);
     arguments.add_scalar(DType::Float32, 1);
     arguments.add_scalar(DType::Bool, 1);
@@ -151,12 +154,13 @@ TEST(Arguments, signatureTellsTypes) {
 TEST(Compiler, givesAnArtifactAndEveryStage) {
     CompileRequest request;
     request.program = "(fn f (x) (set i (call (builtin grid) 1)) (set (item x i) (bin * (item x i) 2)))";
-    request.args = {{ArgType::Kind::Array, DType::Int32, 1, 1, {}}};
+    request.args = {{ArgType::Kind::Array, DType::Int32, 1, Layout::Dense, {}}};
     compiler::Compiler service;
     const Artifact artifact = service.compile(request);
     EXPECT_EQ(artifact.param_slots, 3);
     EXPECT_GT(artifact.packet, 0);
-    for (const char* stage : {"ir", "passes", "llvm-before", "llvm", "asm"}) EXPECT_FALSE(service.dump(request, stage).empty()) << stage;
+    for (const char* stage : {"ir", "passes", "llvm-before", "llvm", "asm"})
+        EXPECT_FALSE(service.dump(request, stage).empty()) << stage;
     EXPECT_THROW(service.dump(request, "nonsense"), Error);
 }
 

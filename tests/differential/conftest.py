@@ -23,7 +23,9 @@ def sample(dtype, size, seed=0, special=True):
         info = np.finfo(dtype)
         values = (rng.normal(size=size) * 10.0 ** rng.integers(-2, 2, size)).astype(dtype)
         if special:
-            edges = np.array([*SPECIAL, info.max, -info.max, info.tiny, info.smallest_subnormal, -info.smallest_subnormal])
+            edges = np.array(
+                [*SPECIAL, info.max, -info.max, info.tiny, info.smallest_subnormal, -info.smallest_subnormal]
+            )
             places = rng.permutation(size)[: len(edges)]
             values[places] = edges[: len(places)].astype(dtype)
         return values

@@ -9,7 +9,14 @@ import treadle as td
 from treadle import cuda
 
 LINES = [(1, 1), (3, 7), (2, 31), (4, 32), (2, 33), (3, 64), (1, 100), (2, 256), (1, 1000), (1, 1024)]
-PLANES = [((2, 1), (8, 8)), ((1, 2), (16, 16)), ((1, 1), (32, 4)), ((2, 3), (5, 3)), ((1, 2), (64, 2)), ((3, 2), (1, 9))]
+PLANES = [
+    ((2, 1), (8, 8)),
+    ((1, 2), (16, 16)),
+    ((1, 1), (32, 4)),
+    ((2, 3), (5, 3)),
+    ((1, 2), (64, 2)),
+    ((3, 2), (1, 9)),
+]
 CUBES = [((1, 2, 1), (4, 4, 4)), ((2, 1, 2), (3, 5, 7)), ((1, 1, 1), (8, 2, 2)), ((1, 1, 2), (2, 1, 30))]
 INTEGERS = "int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()
 FLOATS = "float16 float32 float64".split()
@@ -135,7 +142,9 @@ def inverted(x, out):
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_invert(dtype, check_kernel, numbers, request):
     if dtype in ("uint8", "uint16", "uint32"):
-        request.applymarker(pytest.mark.xfail(strict=True, reason="~ keeps the narrow type; numba widens to 64 bits first"))
+        request.applymarker(
+            pytest.mark.xfail(strict=True, reason="~ keeps the narrow type; numba widens to 64 bits first")
+        )
     check_kernel(inverted, 1, 40, numbers(dtype, 40, 7), np.zeros(40, "int64"))
 
 
@@ -345,7 +354,14 @@ def strided_copy(x, out):
 def test_strides(grid, block):
     base = np.arange(40 * 80, dtype="float32").reshape(40, 80)
     device = td.asarray(base)
-    views = [lambda a: a, lambda a: a.T, lambda a: a[::-1], lambda a: a[:, ::-2], lambda a: a[3:20, 5:40], lambda a: a[::3, ::7]]
+    views = [
+        lambda a: a,
+        lambda a: a.T,
+        lambda a: a[::-1],
+        lambda a: a[:, ::-2],
+        lambda a: a[3:20, 5:40],
+        lambda a: a[::3, ::7],
+    ]
     for number, view in enumerate(views):
         out = td.zeros((45, 85), "float32")
         x = view(base)
@@ -372,7 +388,10 @@ def ranks(a0, a1, a3, a5, out):
 
 
 def test_ranks(check_kernel):
-    arrays = [np.arange(n, dtype="int32").reshape(s) for n, s in ((1, (1,)), (30, (30,)), (24, (2, 3, 4)), (48, (2, 2, 2, 2, 3)))]
+    arrays = [
+        np.arange(n, dtype="int32").reshape(s)
+        for n, s in ((1, (1,)), (30, (30,)), (24, (2, 3, 4)), (48, (2, 2, 2, 2, 3)))
+    ]
     check_kernel(ranks, 1, 32, *arrays, np.zeros((32, 4), "int64"))
 
 
@@ -445,7 +464,18 @@ def scalars(a, b, c, d, e, out):
 
 
 def test_scalar_arguments(check_kernel):
-    values = [np.int8(-3), np.uint8(200), np.float32(1.5), True, 2.25, 7, np.uint64(2**63), np.int64(-(2**62)), np.float16(0.5), 2**63]
+    values = [
+        np.int8(-3),
+        np.uint8(200),
+        np.float32(1.5),
+        True,
+        2.25,
+        7,
+        np.uint64(2**63),
+        np.int64(-(2**62)),
+        np.float16(0.5),
+        2**63,
+    ]
     for n in range(len(values)):
         chosen = [values[(n + k) % len(values)] for k in range(5)]
         check_kernel(scalars, 1, 3, *chosen, np.zeros(3), rtol=1e-15)
@@ -877,7 +907,14 @@ def make_math(name, count, tmp_path):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", [*ONE.split(), *TWO.split()])
 def test_math(name, dtype, tmp_path, numbers, ulps, accuracy):
-    names = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh"}
+    names = {
+        "asin": "arcsin",
+        "acos": "arccos",
+        "atan": "arctan",
+        "asinh": "arcsinh",
+        "acosh": "arccosh",
+        "atanh": "arctanh",
+    }
     names |= {"atan2": "arctan2", "pow": "power"}
     x, y = numbers(dtype, 500, 17), numbers(dtype, 500, 18)
     kernel = make_math(name, 2 if name in TWO.split() else 1, tmp_path)

@@ -12,10 +12,19 @@ DTYPES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32
 ROWS = {row.name: row for row in td._treadle.operations() if row.name not in ("copy", "where", "clip")}
 UNARY = [name for name, row in ROWS.items() if row.nin == 1]
 BINARY = [name for name, row in ROWS.items() if row.nin == 2]
-LIBRARY = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh"}
+LIBRARY = {
+    "arcsin": "asin",
+    "arccos": "acos",
+    "arctan": "atan",
+    "arcsinh": "asinh",
+    "arccosh": "acosh",
+    "arctanh": "atanh",
+}
 LIBRARY |= {"arctan2": "atan2", "power": "pow"}
 # One operation of the processor, or a few of them: rounded once, or exactly.
-EXACT = "positive negative absolute square sign sqrt floor ceil trunc rint isnan isinf isfinite invert logical_not".split()
+EXACT = (
+    "positive negative absolute square sign sqrt floor ceil trunc rint isnan isinf isfinite invert logical_not".split()
+)
 EXACT += "add subtract multiply divide remainder fmod copysign maximum minimum fmax fmin equal not_equal less".split()
 EXACT += "less_equal greater greater_equal logical_and logical_or logical_xor reciprocal floor_divide".split()
 EXACT += "bitwise_and bitwise_or bitwise_xor left_shift right_shift".split()
@@ -96,11 +105,15 @@ def test_binary(name, dtype, numbers, accuracy, ulps):
     check_values(name, td.ufuncs[name](td.asarray(x), td.asarray(y)), (x, y), accuracy, ulps)
     a, b = np.ascontiguousarray(x[:117].reshape(9, 13)).T[::-2], y[:9][::-1]
     check_values(
-        name, td.ufuncs[name](td.asarray(x[:117].reshape(9, 13)).T[::-2], td.asarray(y[:9])[::-1]), (a, b), accuracy, ulps
+        name,
+        td.ufuncs[name](td.asarray(x[:117].reshape(9, 13)).T[::-2], td.asarray(y[:9])[::-1]),
+        (a, b),
+        accuracy,
+        ulps,
     )
 
 
-MIXED = [pair for pair in itertools.permutations(DTYPES, 2)]
+MIXED = list(itertools.permutations(DTYPES, 2))
 
 
 @pytest.mark.parametrize(
@@ -168,7 +181,23 @@ def test_numpy_scalars(dtype, numbers):
 
 # ------------------------------------------------------------------------------------------------------------- shapes
 
-SHAPES = [(), (0,), (1,), (2,), (17,), (97,), (1009,), (0, 3), (3, 0), (1, 1), (7, 11), (64, 3), (3, 5, 7), (2, 3, 1, 5, 4), (1, 1, 1)]
+SHAPES = [
+    (),
+    (0,),
+    (1,),
+    (2,),
+    (17,),
+    (97,),
+    (1009,),
+    (0, 3),
+    (3, 0),
+    (1, 1),
+    (7, 11),
+    (64, 3),
+    (3, 5, 7),
+    (2, 3, 1, 5, 4),
+    (1, 1, 1),
+]
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -288,7 +317,10 @@ OVERLAPS = [
 def test_overlapping_out(source, target, same):
     for size in (100, 100_000):
         scale = size // 100
-        cut = [slice(*(None if v is None else v * scale if abs(v) > 9 else v for v in (s.start, s.stop)), s.step) for s in (source, target)]
+        cut = [
+            slice(*(None if v is None else v * scale if abs(v) > 9 else v for v in (s.start, s.stop)), s.step)
+            for s in (source, target)
+        ]
         x = np.arange(size, dtype="int64")
         a = td.asarray(x)
         td.multiply(a[cut[0]], 3, out=a[cut[1]])
@@ -309,7 +341,15 @@ def test_overlapping_transpose(same):
 
 
 OPERATORS = [operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow]
-IN_PLACE = [operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ifloordiv, operator.imod, operator.ipow]
+IN_PLACE = [
+    operator.iadd,
+    operator.isub,
+    operator.imul,
+    operator.itruediv,
+    operator.ifloordiv,
+    operator.imod,
+    operator.ipow,
+]
 BITS = [operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift]
 BITS_IN_PLACE = [operator.iand, operator.ior, operator.ixor, operator.ilshift, operator.irshift]
 COMPARISONS = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]

@@ -28,7 +28,9 @@ def check(name, a, x, message="", **options):
         rtol = {"float16": 2e-3, "float32": 2e-7 * size**0.5 * 4, "float64": 2e-16 * size**0.5 * 4}[expected.dtype.name]
         finite = x[np.isfinite(x)].astype("float64")
         atol = rtol * float(np.abs(finite).max(initial=0)) * (size if name == "sum" else 1)
-        np.testing.assert_allclose(got.get().astype("float64"), expected.astype("float64"), rtol, atol, err_msg=f"{name} {message}")
+        np.testing.assert_allclose(
+            got.get().astype("float64"), expected.astype("float64"), rtol, atol, err_msg=f"{name} {message}"
+        )
     else:
         np.testing.assert_array_equal(got.get(), expected, err_msg=f"{name} {message}")
 
@@ -78,7 +80,9 @@ def test_sizes(size, dtype):
     assert float(a[::-3].sum()) == pytest.approx(float(x[::-3].sum(dtype="float64")), rel=1e-6)
 
 
-@pytest.mark.parametrize("shape", [(1000, 3), (3, 1000), (100000, 2), (2, 100000), (300, 300), (17, 4099), (10, 20, 5000)], ids=str)
+@pytest.mark.parametrize(
+    "shape", [(1000, 3), (3, 1000), (100000, 2), (2, 100000), (300, 300), (17, 4099), (10, 20, 5000)], ids=str
+)
 @pytest.mark.parametrize("name", ["sum", "min", "argmax", "all"])
 def test_large(name, shape):
     x = (np.arange(np.prod(shape)) * 7919 % 10007).astype("int64").reshape(shape)
@@ -88,7 +92,16 @@ def test_large(name, shape):
     check(name, a[..., ::-2], x[..., ::-2], "reversed", axis=0)
 
 
-EMPTY = [((0,), None), ((0, 3), 0), ((0, 3), 1), ((3, 0), 1), ((3, 0), 0), ((2, 0, 3), 1), ((2, 0, 3), (0, 2)), ((0, 0), None)]
+EMPTY = [
+    ((0,), None),
+    ((0, 3), 0),
+    ((0, 3), 1),
+    ((3, 0), 1),
+    ((3, 0), 0),
+    ((2, 0, 3), 1),
+    ((2, 0, 3), (0, 2)),
+    ((0, 0), None),
+]
 
 
 @pytest.mark.parametrize(("shape", "axis"), EMPTY, ids=str)

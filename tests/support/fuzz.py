@@ -232,8 +232,16 @@ class Generator:
         name = f"k{next(self.names)}" if self.chance(0.7) else self.random.choice(self.ints)
         size = f"({self.int_(1)} & 3)"
         limits = self.pick(
-            "4", "n % 5" if not self.in_device else "2", size, f"{size} - 2", f"1, {size}", f"{size}, -1, -1", f"{size}, {size}, 2", f"5, {size}, -3",
-            f"{size}, {size}, ({self.int_(1)} % 3) * 2 - 3", f"0, 4, (t & 1) + 1" if not self.in_device else "3",
+            "4",
+            "n % 5" if not self.in_device else "2",
+            size,
+            f"{size} - 2",
+            f"1, {size}",
+            f"{size}, -1, -1",
+            f"{size}, {size}, 2",
+            f"5, {size}, -3",
+            f"{size}, {size}, ({self.int_(1)} % 3) * 2 - 3",
+            "0, 4, (t & 1) + 1" if not self.in_device else "3",
         )
         if name[0] == "k":
             self.ints.append(name)
@@ -380,7 +388,7 @@ def _edits(tree):
                 if len(block) > 1 or field == "orelse":
                     yield node, field, block[:i] + block[i + 1 :]
                 if isinstance(statement, (ast.If, ast.For, ast.While)):
-                    inner = [s for s in statement.body]
+                    inner = list(statement.body)
                     yield node, field, block[:i] + inner + block[i + 1 :]
                     if statement.orelse:
                         yield node, field, block[:i] + statement.orelse + block[i + 1 :]

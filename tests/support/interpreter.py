@@ -335,7 +335,9 @@ class GuardedArray:
             i = part.__index__()
             i += self.data.shape[axis] if i < 0 else 0
             if not 0 <= i < self.data.shape[axis]:
-                kept = [s for s in fixed if isinstance(s, slice)] + [p for p in parts[axis + 1 :] if isinstance(p, slice)]
+                kept = [s for s in fixed if isinstance(s, slice)] + [
+                    p for p in parts[axis + 1 :] if isinstance(p, slice)
+                ]
                 return GuardedArray(np.zeros((0,) * (len(kept) + self.data.ndim - len(parts)), self.data.dtype))
             fixed.append(i)
         return GuardedArray(self.data[tuple(fixed)])
@@ -452,7 +454,14 @@ class FakeMath:
     pi, e, inf, nan, tau = (Num(getattr(math, name), "float64") for name in ("pi", "e", "inf", "nan", "tau"))
 
 
-_MATH = {"acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atan2": "arctan2"}
+_MATH = {
+    "acos": "arccos",
+    "acosh": "arccosh",
+    "asin": "arcsin",
+    "asinh": "arcsinh",
+    "atan": "arctan",
+    "atan2": "arctan2",
+}
 _MATH |= {"atanh": "arctanh", "pow": "power"}
 for _name in (
     "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh degrees exp exp2 expm1 fabs floor fmod hypot isfinite isinf "
@@ -466,7 +475,9 @@ def _converter(t):
 
 
 BUILTINS = {
-    "abs": lambda x: x if is_unsigned(x.t) or x.t == "bool" else Num(wrap(abs(x.v), x.t) if x.t[0] == "i" else abs(x.v), x.t),
+    "abs": lambda x: (
+        x if is_unsigned(x.t) or x.t == "bool" else Num(wrap(abs(x.v), x.t) if x.t[0] == "i" else abs(x.v), x.t)
+    ),
     "min": _extreme(lambda b, a: b < a),
     "max": _extreme(lambda b, a: b > a),
     "int": _converter("int64"),

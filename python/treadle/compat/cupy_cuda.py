@@ -35,4 +35,13 @@ class MemoryPool:
         _treadle.release_cached_memory()
 
 
-__all__ = ["Device", "Event", "MemoryPool", "Stream", "get_current_stream", "get_elapsed_time", "is_available", "runtime"]
+__all__ = [
+    "Device",
+    "Event",
+    "MemoryPool",
+    "Stream",
+    "get_current_stream",
+    "get_elapsed_time",
+    "is_available",
+    "runtime",
+]

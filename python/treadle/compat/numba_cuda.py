@@ -12,7 +12,7 @@ from treadle.cuda import *  # noqa: F403
 __all__ = [*_cuda.__all__, "types"]
 
 
-@functools.wraps(_cuda.jit)
+@functools.wraps(_cuda.jit)  # type: ignore[no-redef]
 def jit(func_or_sig: Any = None, **options: Any) -> Any:
     options.setdefault("host_arrays", "copy")
     return _cuda.jit(func_or_sig, **options)

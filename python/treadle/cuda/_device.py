@@ -13,7 +13,7 @@ class Device:
     """A device of this process; ``Device(0)`` or ``Device()`` is the current one. A context manager that makes it current."""
 
     def __init__(self, device: int | Device | None = None) -> None:
-        self.id = device.id if isinstance(device, Device) else 0 if device is None else int(device)
+        self.id: int = device.id if isinstance(device, Device) else 0 if device is None else int(device)
         count = _treadle.device_count()
         if not 0 <= self.id < count:
             raise ValueError(f"device: expected a number from 0 to {count - 1}, got {self.id}")
@@ -71,7 +71,9 @@ class Device:
 class Event:
     """A point in a stream's work. block, disable_timing: taken for compatibility."""
 
-    def __init__(self, block: bool = False, disable_timing: bool = False, interprocess: bool = False, timing: bool = True) -> None:
+    def __init__(
+        self, block: bool = False, disable_timing: bool = False, interprocess: bool = False, timing: bool = True
+    ) -> None:
         self._native = _treadle.create_event()
 
     def record(self, stream: Any = None) -> Event:
@@ -110,7 +112,9 @@ class Stream:
 
     null: Stream
 
-    def __init__(self, null: bool = False, non_blocking: bool = False, ptds: bool = False, priority: Any = None) -> None:
+    def __init__(
+        self, null: bool = False, non_blocking: bool = False, ptds: bool = False, priority: Any = None
+    ) -> None:
         self._native = _treadle.default_stream() if null else _treadle.create_stream(not non_blocking)
         self._previous: list[Any] = []
 

@@ -19,7 +19,19 @@ from treadle._program import Program
 from treadle.errors import HostArrayWarning
 
 _BOUNDS = {"guard": 0, "raise": 1, "off": 2}
-_HINT_OPTIONS = {"inline", "lineinfo", "debug", "opt", "max_registers", "cache", "lto", "launch_bounds", "forceinline", "link", "extensions"}
+_HINT_OPTIONS = {
+    "inline",
+    "lineinfo",
+    "debug",
+    "opt",
+    "max_registers",
+    "cache",
+    "lto",
+    "launch_bounds",
+    "forceinline",
+    "link",
+    "extensions",
+}
 
 
 class LastCompile(NamedTuple):
@@ -56,13 +68,53 @@ class CopyingLauncher:
         else:
             return
         warnings.warn(
-            "host arrays given to a kernel are copied to the device and back; use cuda.to_device to copy once", HostArrayWarning, stacklevel=2
+            "host arrays given to a kernel are copied to the device and back; use cuda.to_device to copy once",
+            HostArrayWarning,
+            stacklevel=2,
         )
         devices = [from_host(arg) if isinstance(arg, np.ndarray) else arg for arg in args]
         self._launcher(*devices)
         for host, device in zip(args, devices, strict=True):
             if isinstance(host, np.ndarray) and host.flags.writeable:
                 host[...] = to_host(device)
+
+
+class TypedLauncher:
+    """A launcher of a kernel with signatures: numbers are converted to the declared types, arrays must have them."""
+
+    def __init__(self, launcher: Any, name: str, signatures: list[kernel_types.Signature]) -> None:
+        self._launcher = launcher
+        self._name = name
+        self._signatures = signatures
+
+    def __call__(self, *args: Any) -> None:
+        for signature in self._signatures:
+            converted = _converted(args, signature)
+            if converted is not None:
+                self._launcher(*converted)
+                return
+        got = ", ".join(
+            f"array({arg.dtype}, {arg.ndim}d)" if hasattr(arg, "ndim") else type(arg).__name__ for arg in args
+        )
+        raise TypeError(f"{self._name}: expected arguments of {' or '.join(map(repr, self._signatures))}, got ({got})")
+
+
+def _converted(args: tuple[Any, ...], signature: kernel_types.Signature) -> list[Any] | None:
+    """The arguments in the types of a signature; None where they do not fit it."""
+    if len(args) != len(signature.args):
+        return None
+    converted = []
+    for arg, wanted in zip(args, signature.args, strict=True):
+        if isinstance(wanted, kernel_types.Array):
+            fits = hasattr(arg, "ndim") and arg.ndim == wanted.ndim and str(arg.dtype) == wanted.dtype.name
+            if not fits or (wanted.layout == "C" and not arg.flags["C_CONTIGUOUS"]):
+                return None
+            converted.append(arg)
+        elif isinstance(arg, (bool, int, float, np.generic)):
+            converted.append(np.dtype(wanted.name).type(arg))
+        else:
+            return None
+    return converted
 
 
 class Dispatcher:
@@ -76,7 +128,12 @@ class Dispatcher:
     by the next synchronisation.
     """
 
-    def __init__(self, py_func: python_types.FunctionType, options: Options, signatures: list[kernel_types.Signature]) -> None:
+    __name__: str
+    __qualname__: str
+
+    def __init__(
+        self, py_func: python_types.FunctionType, options: Options, signatures: list[kernel_types.Signature]
+    ) -> None:
         functools.update_wrapper(self, py_func)
         self.py_func = py_func
         self.options = options
@@ -116,7 +173,9 @@ class Dispatcher:
         if self.options.device:
             raise TypeError(f"{self.__name__} is a device function: it is called from kernels, not launched")
         if not isinstance(config, tuple) or not 2 <= len(config) <= 4:
-            raise ValueError(f"launch of {self.__name__}: expected kernel[grid, block] or kernel[grid, block, stream, shared], got {config!r}")
+            raise ValueError(
+                f"launch of {self.__name__}: expected kernel[grid, block] or kernel[grid, block, stream, shared], got {config!r}"
+            )
         grid, block = (tuple(part) if isinstance(part, list) else part for part in config[:2])
         stream = config[2] if len(config) > 2 else None
         for name, part in (("grid", grid), ("block", block)):
@@ -127,6 +186,8 @@ class Dispatcher:
         launcher: Any = _treadle.make_launcher(self._ready(), grid, block, _stream_of(stream), names, copies)
         if copies:
             launcher = CopyingLauncher(launcher)
+        if self._signatures:
+            launcher = TypedLauncher(launcher, self.__name__, self._signatures)
         key = (grid, block, *config[2:])
         if len(self._launchers) > 1000:
             self._launchers.clear()
@@ -241,10 +302,13 @@ def jit(
         raise TypeError(f"jit: {func_or_sig.__name__} is compiled already")
     if isinstance(func_or_sig, python_types.FunctionType):
         return Dispatcher(func_or_sig, options, [])
-    if func_or_sig is not None and not isinstance(func_or_sig, (str, list, tuple, kernel_types.Signature)):
+    if (
+        func_or_sig is not None
+        and not isinstance(func_or_sig, (str, list, tuple, kernel_types.Signature))
+        and not hasattr(func_or_sig, "return_type")
+    ):
         raise TypeError(f"jit: expected a function or a signature, got {type(func_or_sig).__name__}")
-    several = isinstance(func_or_sig, list)
-    given = func_or_sig if several else [] if func_or_sig is None else [func_or_sig]
+    given = func_or_sig if isinstance(func_or_sig, list) else [] if func_or_sig is None else [func_or_sig]
     signatures = [kernel_types.parse_signature(item) for item in given]
 
     def decorate(function: Callable[..., Any]) -> Dispatcher:

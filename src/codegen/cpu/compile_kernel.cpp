@@ -1,13 +1,13 @@
 #include "codegen/cpu/compile_kernel.h"
 
+#include <algorithm>
+#include <cstdlib>
+
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
-
-#include <algorithm>
-#include <cstdlib>
 
 #include "base/error.h"
 #include "codegen/cpu/emitter.h"
@@ -39,7 +39,8 @@ llvm::TargetMachine& machine_for(const CpuTarget& target) {
 
 CpuKernel compile_cpu_kernel(const ir::Function& function, const CpuKernelOptions& options, CpuOutput output) {
     CpuKernel result;
-    result.packet = options.packet != 0 ? options.packet : std::min(options.packet_limit, choose_packet(function, options.target));
+    result.packet =
+        options.packet != 0 ? options.packet : std::min(options.packet_limit, choose_packet(function, options.target));
     llvm::TargetMachine& machine = machine_for(options.target);
     llvm::LLVMContext context;
     llvm::Module module(function.name, context);

@@ -23,7 +23,8 @@ struct CpuKernel {
     int packet = 0;
 };
 
-CpuKernel compile_cpu_kernel(const ir::Function& function, const CpuKernelOptions& options, CpuOutput output = CpuOutput::Object);
+CpuKernel compile_cpu_kernel(const ir::Function& function, const CpuKernelOptions& options,
+                             CpuOutput output = CpuOutput::Object);
 
 std::string backend_version();
 

@@ -47,14 +47,16 @@ void Emitter::emit_op(const ir::Op& op) {
         default: break;
     }
     if (!ir::info(op.code).has('e')) {
-        throw Error(ErrorKind::Unsupported, "[" + function_.name + "] the CPU device does not run '" + std::string(ir::info(op.code).text) + "' yet");
+        throw Error(ErrorKind::Unsupported, "[" + function_.name + "] the CPU device does not run '" +
+                                                std::string(ir::info(op.code).text) + "' yet");
     }
     if (shape(op.result).is_linear()) {
         values_[op.result] = linear_result(op);
         return;
     }
     std::vector<Value*> operands;
-    for (const ir::ValueId operand : op.operands) operands.push_back(shape(op.result).is_varying() ? vector(operand) : get(operand));
+    for (const ir::ValueId operand : op.operands)
+        operands.push_back(shape(op.result).is_varying() ? vector(operand) : get(operand));
     values_[op.result] = arithmetic(op, operands, dtype(op.operands[0]));
 }
 
@@ -106,7 +108,7 @@ Emitter::Value* Emitter::arithmetic(const ir::Op& op, const std::vector<Value*>&
         case Opcode::Mul: return builder_.CreateMul(a, b);
         case Opcode::FloorDiv:
         case Opcode::Mod:
-            if (function_.nonnegative[op.operands[0]] && function_.nonnegative[op.operands[1]]) {
+            if (function_.width_bits[op.operands[0]] < 64 && function_.width_bits[op.operands[1]] < 64) {
                 // Without signs Python's rounding is C's.
                 const DType plain = integer_type(bits_of(type), false);
                 return integer_division(op.code, a, b, plain);
@@ -131,10 +133,12 @@ Emitter::Value* Emitter::arithmetic(const ir::Op& op, const std::vector<Value*>&
         case Opcode::Xor: return builder_.CreateXor(a, b);
         case Opcode::Not: return builder_.CreateNot(a);
         case Opcode::Neg: return builder_.CreateNeg(a);
-        case Opcode::Abs: return is_signed(type) ? builder_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, a, builder_.getFalse()) : a;
+        case Opcode::Abs:
+            return is_signed(type) ? builder_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, a, builder_.getFalse()) : a;
         case Opcode::PopCount: return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, a);
         case Opcode::LeadingZeros: return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, a, builder_.getFalse());
-        case Opcode::TrailingZeros: return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, a, builder_.getFalse());
+        case Opcode::TrailingZeros:
+            return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, a, builder_.getFalse());
         case Opcode::ReverseBits: return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::bitreverse, a);
         default: break;
     }
@@ -160,7 +164,8 @@ Emitter::Value* Emitter::integer_division(Opcode code, Value* a, Value* b, DType
     Value* q = builder_.CreateSDiv(a, divisor);
     Value* r = builder_.CreateSub(a, builder_.CreateMul(q, divisor));
     if (floors) {
-        Value* off = builder_.CreateAnd(builder_.CreateICmpNE(r, zero), builder_.CreateICmpSLT(builder_.CreateXor(r, b), zero));
+        Value* off =
+            builder_.CreateAnd(builder_.CreateICmpNE(r, zero), builder_.CreateICmpSLT(builder_.CreateXor(r, b), zero));
         q = builder_.CreateSelect(off, builder_.CreateSub(q, one), q);
         r = builder_.CreateSelect(off, builder_.CreateAdd(r, b), r);
     }
@@ -197,7 +202,8 @@ Emitter::Value* Emitter::float_op(const ir::Op& op, const std::vector<Value*>& o
         case Opcode::Trunc: return unary(llvm::Intrinsic::trunc);
         case Opcode::Rint: return unary(llvm::Intrinsic::rint);
         case Opcode::CopySign: return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, a, operands[1]);
-        case Opcode::Fma: return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, operands[1], operands[2]});
+        case Opcode::Fma:
+            return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, operands[1], operands[2]});
         default: break;
     }
     TREADLE_CHECK(false, std::string(ir::info(op.code).text) + " has no form for floats");
@@ -229,15 +235,19 @@ Emitter::Value* Emitter::cast(const ir::Op& op, Value* value, DType from, DType 
     const bool known_range = op.index == 1;
     if (known_range) {
         // Lanes out of range hold any number, not poison that spreads.
-        return builder_.CreateFreeze(is_signed(to) ? builder_.CreateFPToSI(value, type) : builder_.CreateFPToUI(value, type));
+        return builder_.CreateFreeze(is_signed(to) ? builder_.CreateFPToSI(value, type)
+                                                   : builder_.CreateFPToUI(value, type));
     }
-    return builder_.CreateIntrinsic(is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat, {type, value->getType()}, {value});
+    return builder_.CreateIntrinsic(is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat,
+                                    {type, value->getType()}, {value});
 }
 
 Emitter::Value* Emitter::mul_high(Value* a, Value* b, DType type) {
     llvm::Type* wide = builder_.getIntNTy(static_cast<unsigned>(2 * bits_of(type)));
     if (a->getType()->isVectorTy()) wide = vector_of(wide);
-    const auto extend = [&](Value* value) { return is_signed(type) ? builder_.CreateSExt(value, wide) : builder_.CreateZExt(value, wide); };
+    const auto extend = [&](Value* value) {
+        return is_signed(type) ? builder_.CreateSExt(value, wide) : builder_.CreateZExt(value, wide);
+    };
     Value* product = builder_.CreateMul(extend(a), extend(b));
     return builder_.CreateTrunc(builder_.CreateLShr(product, static_cast<std::uint64_t>(bits_of(type))), a->getType());
 }

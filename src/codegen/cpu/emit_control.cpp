@@ -1,4 +1,5 @@
-// Structured control flow. What is uniform is a branch; what diverges is a mask, with a branch around it where no lane is left.
+// Structured control flow. What is uniform is a branch; what diverges is a mask, with a branch around it where no lane
+// is left.
 #include <utility>
 
 #include "base/error.h"
@@ -55,7 +56,7 @@ void Emitter::region(const ir::Region& region) {
     for (std::size_t i = 0; i < region.size(); ++i) {
         const ir::Op& op = region[i];
         emit_op(op);
-        if (ended()) return;
+        if (ended()) break;
         if (op.regions.empty() || i + 1 == region.size()) continue;
         const Jumps jumps = jumps_of(op);
         if (!jumps.any()) continue;
@@ -76,8 +77,10 @@ void Emitter::region(const ir::Region& region) {
 bool Emitter::is_cheap(const ir::Region& region) {
     int cost = 0;
     for (const ir::Op& op : region) {
-        const bool plain = op.regions.empty() && (ir::info(op.code).has('p') || op.code == Opcode::VarGet || op.code == Opcode::VarSet);
-        const bool slow = op.code == Opcode::Div || op.code == Opcode::Sqrt || op.code == Opcode::FloorDiv || op.code == Opcode::Mod;
+        const bool plain = op.regions.empty() &&
+                           (ir::info(op.code).has('p') || op.code == Opcode::VarGet || op.code == Opcode::VarSet);
+        const bool slow =
+            op.code == Opcode::Div || op.code == Opcode::Sqrt || op.code == Opcode::FloorDiv || op.code == Opcode::Mod;
         if (!plain || slow) return false;
         ++cost;
     }
@@ -153,8 +156,10 @@ void Emitter::emit_loop(const ir::Op& op) {
     const ir::ValueId condition = op.regions[1].back().operands[0];
     if (op.divergent) {
         Value* before = mask_;
-        mask_ = shape(condition).is_uniform() ? builder_.CreateSelect(get(condition), mask_or_all(), llvm::Constant::getNullValue(all_lanes()->getType()))
-                                              : mask_and(mask_, vector(condition));
+        mask_ = shape(condition).is_uniform()
+                    ? builder_.CreateSelect(get(condition), mask_or_all(),
+                                            llvm::Constant::getNullValue(all_lanes()->getType()))
+                    : mask_and(mask_, vector(condition));
         store_mask(mask_, exits_.in_loop);
         if (!op.regions[4].empty()) leave(op, mask_and(before, builder_.CreateNot(mask_)));
         builder_.CreateCondBr(any(mask_), body, exits_.loop_exit);

@@ -1,13 +1,14 @@
 // Gathers and scatters, and the out-of-line functions that test lanes one by one.
 #include "base/error.h"
+#include "base/kernel_abi.h"
 #include "codegen/cpu/emitter.h"
-#include "service/kernel_abi.h"
 
 namespace treadle::codegen {
 
 // Loads element base + offsets[lane] for every lane; all addresses can be read.
 Emitter::Value* Emitter::gather(Value* base, Value* offsets, DType elem, Value* safe_mask) {
-    if (safe_mask != nullptr) offsets = builder_.CreateSelect(safe_mask, offsets, llvm::Constant::getNullValue(offsets->getType()));
+    if (safe_mask != nullptr)
+        offsets = builder_.CreateSelect(safe_mask, offsets, llvm::Constant::getNullValue(offsets->getType()));
     llvm::Type* type = memory_type(elem);
     const llvm::Align align(static_cast<std::uint64_t>(size_of(elem)));
     if (!base->getType()->isVectorTy()) base = splat(base);
@@ -39,7 +40,7 @@ Emitter::Value* Emitter::varying_load(const Access& access) {
         Value* index = widen(access.indices[axis], access.shapes[axis], builder_.getInt64Ty());
         if (function_.bounds != ir::Bounds::Off) {
             Value* original = access.shapes[axis].is_uniform() ? access.originals[axis] : index;
-            if (!access.shapes[axis].is_uniform()) index = wrapped(access, axis, index);
+            if (!access.is_wrapped[axis]) index = wrapped(access, axis, index);
             Value* one = inside(access, axis, index);
             ok = ok == nullptr ? one : builder_.CreateAnd(ok, one);
             if (function_.bounds == ir::Bounds::Raise) report_fault(access, axis, original, one);
@@ -67,7 +68,7 @@ void Emitter::varying_store(const Access& access, Value* value) {
         Value* index = widen(access.indices[axis], access.shapes[axis], builder_.getInt64Ty());
         if (function_.bounds != ir::Bounds::Off) {
             Value* original = access.shapes[axis].is_uniform() ? access.originals[axis] : index;
-            if (!access.shapes[axis].is_uniform()) index = wrapped(access, axis, index);
+            if (!access.is_wrapped[axis]) index = wrapped(access, axis, index);
             Value* one = inside(access, axis, index);
             if (function_.bounds == ir::Bounds::Raise) report_fault(access, axis, original, one);
             ok = mask_and(ok, one);
@@ -78,13 +79,15 @@ void Emitter::varying_store(const Access& access, Value* value) {
     if (!offsets->getType()->isVectorTy()) offsets = splat(offsets);
     Value* base = access.pointer->getType()->isVectorTy() ? access.pointer : splat(access.pointer);
     Value* pointers = builder_.CreateIntToPtr(builder_.CreateAdd(base, offsets), vector_of(builder_.getPtrTy()));
-    builder_.CreateMaskedScatter(value, pointers, llvm::Align(static_cast<std::uint64_t>(size_of(elem))), ok != nullptr ? ok : all_lanes());
+    builder_.CreateMaskedScatter(value, pointers, llvm::Align(static_cast<std::uint64_t>(size_of(elem))),
+                                 ok != nullptr ? ok : all_lanes());
 }
 
-// A quantity of each lane for the out-of-line functions: first value and distance where it is linear, else through memory.
+// A quantity of each lane for the out-of-line functions: first value and distance where it is linear, else through
+// memory.
 std::vector<Emitter::Value*> Emitter::slow_arguments(const Access& access) {
-    std::vector<Value*> arguments = {mask_bits(mask_or_all()), info_, block_number_, builder_.CreateZExt(thread_base_, builder_.getInt64Ty()),
-                                     i64(access.op->line)};
+    std::vector<Value*> arguments = {mask_bits(mask_or_all()), info_, block_number_,
+                                     builder_.CreateZExt(thread_base_, builder_.getInt64Ty()), i64(access.op->line)};
     const bool spread = is_spread(access);
     const auto add = [&](Value* value, std::int64_t step) {
         if (!spread) {
@@ -93,7 +96,9 @@ std::vector<Emitter::Value*> Emitter::slow_arguments(const Access& access) {
             return;
         }
         Value* memory = slot(vector_of(builder_.getInt64Ty()), "lanes");
-        builder_.CreateStore(value->getType()->isVectorTy() ? value : widen(value, ir::Shape::linear(step), builder_.getInt64Ty()), memory);
+        builder_.CreateStore(
+            value->getType()->isVectorTy() ? value : widen(value, ir::Shape::linear(step), builder_.getInt64Ty()),
+            memory);
         arguments.push_back(builder_.CreatePtrToInt(memory, builder_.getInt64Ty()));
         arguments.push_back(i64(0));
     };
@@ -110,7 +115,8 @@ std::vector<Emitter::Value*> Emitter::slow_arguments(const Access& access) {
 bool Emitter::is_spread(const Access& access) const {
     bool spread = access.pointer->getType()->isVectorTy();
     for (std::size_t axis = 0; axis < access.rank; ++axis) {
-        for (const Value* value : {access.shape[axis], access.strides[axis], access.originals[axis]}) spread = spread || value->getType()->isVectorTy();
+        for (const Value* value : {access.shape[axis], access.strides[axis], access.originals[axis]})
+            spread = spread || value->getType()->isVectorTy();
     }
     return spread;
 }
@@ -133,7 +139,8 @@ void Emitter::slow_store(const Access& access, Value* value) {
 }
 
 llvm::Function* Emitter::slow_function(bool is_store, std::size_t rank, DType elem, bool spread) {
-    const std::string name = (is_store ? "store_" : "load_") + std::string(name_of(elem)) + "_" + std::to_string(rank) + (spread ? "_spread" : "");
+    const std::string name = (is_store ? "store_" : "load_") + std::string(name_of(elem)) + "_" + std::to_string(rank) +
+                             (spread ? "_spread" : "");
     llvm::Function*& function = slow_functions_[name];
     if (function != nullptr) return function;
     llvm::Type* number = builder_.getInt64Ty();
@@ -142,7 +149,8 @@ llvm::Function* Emitter::slow_function(bool is_store, std::size_t rank, DType el
     const auto quantities = static_cast<unsigned>(3 * rank + 1);
     params.insert(params.end(), 2 * quantities, number);
     params.push_back(pointer);
-    function = llvm::Function::Create(llvm::FunctionType::get(builder_.getVoidTy(), params, false), llvm::Function::InternalLinkage, name, module_);
+    function = llvm::Function::Create(llvm::FunctionType::get(builder_.getVoidTy(), params, false),
+                                      llvm::Function::InternalLinkage, name, module_);
     function->addFnAttr(llvm::Attribute::NoUnwind);
     function->addFnAttr(llvm::Attribute::NoInline);
     function->addFnAttr("target-cpu", options_.target.cpu);
@@ -182,9 +190,11 @@ llvm::Function* Emitter::slow_function(bool is_store, std::size_t rank, DType el
             builder_.CreateCondBr(builder_.CreateICmpULT(at, extent), good, bad);
             if (function_.bounds == ir::Bounds::Raise) {
                 builder_.SetInsertPoint(bad);
-                auto* type_of_fault = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, number, number, number, number, number, number}, false);
+                auto* type_of_fault = llvm::FunctionType::get(
+                    builder_.getVoidTy(), {pointer, number, number, number, number, number, number}, false);
                 Value* info = function->getArg(1);
-                Value* field = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), info, offsetof(LaunchInfo, fault));
+                Value* field =
+                    builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), info, offsetof(LaunchInfo, fault));
                 Value* thread = builder_.CreateAdd(function->getArg(3), lane);
                 builder_.CreateCall(type_of_fault, builder_.CreateLoad(pointer, field),
                                     {info, function->getArg(4), i64(axis), index, extent, function->getArg(2), thread});
@@ -227,11 +237,13 @@ void Emitter::report_fault(const Access& access, std::size_t axis, Value* index,
     if (extent->getType()->isVectorTy()) extent = builder_.CreateExtractElement(extent, lane);
     llvm::Type* number = builder_.getInt64Ty();
     llvm::Type* pointer = builder_.getPtrTy();
-    auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, number, number, number, number, number, number}, false);
+    auto* type =
+        llvm::FunctionType::get(builder_.getVoidTy(), {pointer, number, number, number, number, number, number}, false);
     Value* field = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), info_, offsetof(LaunchInfo, fault));
     Value* thread = builder_.CreateAdd(builder_.CreateZExt(thread_base_, number), lane);
-    builder_.CreateCall(type, builder_.CreateLoad(pointer, field),
-                        {info_, i64(access.op->line), i64(static_cast<std::int64_t>(axis)), index, extent, block_number_, thread});
+    builder_.CreateCall(
+        type, builder_.CreateLoad(pointer, field),
+        {info_, i64(access.op->line), i64(static_cast<std::int64_t>(axis)), index, extent, block_number_, thread});
     builder_.CreateBr(after);
     builder_.SetInsertPoint(after);
 }

@@ -2,13 +2,18 @@
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include "base/error.h"
+#include "base/kernel_abi.h"
 #include "codegen/cpu/emitter.h"
-#include "service/kernel_abi.h"
 
 namespace treadle::codegen {
 
 Emitter::Emitter(llvm::Module& module, const ir::Function& function, const EmitOptions& options)
-    : module_(module), context_(module.getContext()), function_(function), options_(options), builder_(context_), width_(options.packet) {}
+    : module_(module),
+      context_(module.getContext()),
+      function_(function),
+      options_(options),
+      builder_(context_),
+      width_(options.packet) {}
 
 void Emitter::run() {
     llvm::Type* pointer = builder_.getPtrTy();
@@ -27,14 +32,16 @@ void Emitter::run() {
         llvm::Type* param = function_.params[i].is_scalar() ? memory_type(function_.params[i].dtype) : number;
         Value* address = builder_.CreateConstInBoundsGEP1_64(number, params_, i);
         Value* value = builder_.CreateLoad(param, address);
-        param_values_.push_back(function_.params[i].is_scalar() ? from_memory(value, function_.params[i].dtype) : value);
+        param_values_.push_back(function_.params[i].is_scalar() ? from_memory(value, function_.params[i].dtype)
+                                                                : value);
     }
     for (unsigned d = 0; d < 3; ++d) {
         llvm::Type* dimension = builder_.getInt32Ty();
         block_dim_[d] = builder_.CreateLoad(dimension, builder_.CreateConstInBoundsGEP1_64(dimension, info_, d));
         grid_dim_[d] = builder_.CreateLoad(dimension, builder_.CreateConstInBoundsGEP1_64(dimension, info_, 3 + d));
     }
-    stream_barrier_ = builder_.CreateLoad(number, builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), info_, offsetof(LaunchInfo, stream_barrier)));
+    stream_barrier_ = builder_.CreateLoad(
+        number, builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), info_, offsetof(LaunchInfo, stream_barrier)));
     ir::walk(function_.body, [&](const ir::Op& op) {
         if (op.code == ir::Opcode::Load || op.code == ir::Opcode::ElementPtr) loaded_pointers_.insert(op.operands[0]);
     });
@@ -42,8 +49,10 @@ void Emitter::run() {
     for (const ir::Table& table : function_.tables) {
         std::vector<llvm::Constant*> items;
         for (const std::uint64_t bits : table.bits) {
-            llvm::Constant* word = llvm::ConstantInt::get(builder_.getIntNTy(static_cast<unsigned>(8 * size_of(table.dtype))), bits);
-            items.push_back(is_float(table.dtype) ? llvm::ConstantExpr::getBitCast(word, scalar_type(table.dtype)) : word);
+            llvm::Constant* word =
+                llvm::ConstantInt::get(builder_.getIntNTy(static_cast<unsigned>(8 * size_of(table.dtype))), bits);
+            items.push_back(is_float(table.dtype) ? llvm::ConstantExpr::getBitCast(word, scalar_type(table.dtype))
+                                                  : word);
         }
         auto* array = llvm::ArrayType::get(scalar_type(table.dtype), items.size());
         tables_.push_back(new llvm::GlobalVariable(module_, array, true, llvm::GlobalValue::PrivateLinkage,
@@ -75,7 +84,8 @@ void Emitter::blocks() {
     Value* low = builder_.CreateTrunc(number, builder_.getInt32Ty());
     Value* gx = grid_dim_[0];
     Value* gy = grid_dim_[1];
-    Value* flat = builder_.CreateAnd(builder_.CreateICmpEQ(gy, builder_.getInt32(1)), builder_.CreateICmpEQ(grid_dim_[2], builder_.getInt32(1)));
+    Value* flat = builder_.CreateAnd(builder_.CreateICmpEQ(gy, builder_.getInt32(1)),
+                                     builder_.CreateICmpEQ(grid_dim_[2], builder_.getInt32(1)));
     llvm::BasicBlock* split = block("split");
     llvm::BasicBlock* ready = block("ready");
     llvm::BasicBlock* from = builder_.GetInsertBlock();
@@ -168,7 +178,8 @@ void Emitter::flat_indices(Value* thread) {
     Value* linear = builder_.CreateAdd(splat(thread), lane_numbers(builder_.getInt32Ty()));
     Value* extent_x = splat(block_dim_[0]);
     Value* extent_y = splat(block_dim_[1]);
-    // A block has at most 1024 threads, so a float quotient with one correction step is exact and far cheaper than a division.
+    // A block has at most 1024 threads, so a float quotient with one correction step is exact and far cheaper than a
+    // division.
     const auto divide = [&](Value* a, Value* b) {
         llvm::Type* real = vector_of(builder_.getFloatTy());
         Value* quotient = builder_.CreateFDiv(builder_.CreateSIToFP(a, real), builder_.CreateSIToFP(b, real));

@@ -1,6 +1,7 @@
 // Array elements. Three ways to reach them, by the shapes of the indices:
 //   uniform   one scalar access with one scalar test
-//   linear    the packet's first and last index are tested with scalars; inside, it is one vector access (or W scalar loads with a
+//   linear    the packet's first and last index are tested with scalars; inside, it is one vector access (or W scalar
+//   loads with a
 //             fixed distance); where a lane may be outside, an out-of-line function goes through the lanes one by one
 //   varying   a vector test; lanes outside read element 0 of the array and drop it
 // Every array's first element can be read, whatever its size: the launcher sees to it.
@@ -23,10 +24,12 @@ Emitter::Access Emitter::access_of(const ir::Op& op) {
         access.shapes.push_back(shape(op.operands[1 + 2 * access.rank + i]));
     }
     access.originals = access.indices;
+    access.is_wrapped.assign(access.rank, false);
     if (function_.bounds != ir::Bounds::Off) {
         // A uniform index wraps once, as a scalar; lanes wrap where they may be negative.
         for (std::size_t i = 0; i < access.rank; ++i) {
-            if (access.shapes[i].is_uniform()) access.indices[i] = wrapped(access, i, access.indices[i]);
+            access.is_wrapped[i] = access.shapes[i].is_uniform() && !access.shape[i]->getType()->isVectorTy();
+            if (access.is_wrapped[i]) access.indices[i] = wrapped(access, i, access.indices[i]);
         }
     }
     if (access.rank != 0) {
@@ -95,7 +98,8 @@ void Emitter::emit_table_load(const ir::Op& op) {
         return;
     }
     Value* base = builder_.CreatePtrToInt(tables_[number], builder_.getInt64Ty());
-    Value* offsets = builder_.CreateMul(builder_.CreateZExt(index, vector_of(builder_.getInt64Ty())), splat(i64(size_of(table.dtype))));
+    Value* offsets = builder_.CreateMul(builder_.CreateZExt(index, vector_of(builder_.getInt64Ty())),
+                                        splat(i64(size_of(table.dtype))));
     values_[op.result] = gather(base, offsets, table.dtype, nullptr);
 }
 
@@ -151,7 +155,8 @@ Emitter::Value* Emitter::uniform_load(const Access& access) {
     Value* offset = offset_of(access, indices);
     if (ok != nullptr) offset = builder_.CreateSelect(ok, offset, i64(0));
     Value* address = builder_.CreateIntToPtr(builder_.CreateAdd(access.pointer, offset), builder_.getPtrTy());
-    Value* loaded = builder_.CreateAlignedLoad(type, address, llvm::Align(static_cast<std::uint64_t>(size_of(access.op->elem))));
+    Value* loaded =
+        builder_.CreateAlignedLoad(type, address, llvm::Align(static_cast<std::uint64_t>(size_of(access.op->elem))));
     if (ok != nullptr) loaded = builder_.CreateSelect(ok, loaded, llvm::Constant::getNullValue(type));
     return from_memory(loaded, access.op->elem);
 }
@@ -176,8 +181,10 @@ void Emitter::uniform_store(const Access& access, Value* value) {
         }
         value = builder_.CreateExtractElement(value, last);
     }
-    Value* address = builder_.CreateIntToPtr(builder_.CreateAdd(access.pointer, offset_of(access, access.indices)), builder_.getPtrTy());
-    builder_.CreateAlignedStore(to_memory(value, access.op->elem), address, llvm::Align(static_cast<std::uint64_t>(size_of(access.op->elem))));
+    Value* address = builder_.CreateIntToPtr(builder_.CreateAdd(access.pointer, offset_of(access, access.indices)),
+                                             builder_.getPtrTy());
+    builder_.CreateAlignedStore(to_memory(value, access.op->elem), address,
+                                llvm::Align(static_cast<std::uint64_t>(size_of(access.op->elem))));
     builder_.CreateBr(after);
     builder_.SetInsertPoint(after);
 }
@@ -216,14 +223,16 @@ std::pair<Emitter::Value*, Emitter::Value*> Emitter::linear_offset(const Access&
     return {offset_of(access, access.indices), stride};
 }
 
-// Lanes of a contiguous access whose last index is inside, when the first lane's is not negative; none where another index is outside.
+// Lanes of a contiguous access whose last index is inside, when the first lane's is not negative; none where another
+// index is outside.
 Emitter::Value* Emitter::inside_lanes(const Access& access) {
     Value* left = builder_.CreateSub(access.shape.back(), access.indices.back());
     for (std::size_t axis = 0; axis + 1 < access.rank; ++axis) {
         left = builder_.CreateSelect(inside(access, axis, access.indices[axis]), left, i64(0));
     }
     Value* width = i64(width_);
-    left = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, left, i64(0)), width);
+    left = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin,
+                                          builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, left, i64(0)), width);
     Value* count = splat(builder_.CreateTrunc(left, builder_.getInt32Ty()));
     return builder_.CreateICmpSGT(count, lane_numbers(builder_.getInt32Ty()));
 }
@@ -239,14 +248,16 @@ bool Emitter::may_be_negative(const Access& access) const {
 }
 
 Emitter::Value* Emitter::linear_address(const Access& access) {
-    return builder_.CreateIntToPtr(builder_.CreateAdd(access.pointer, linear_offset(access).first), builder_.getPtrTy());
+    return builder_.CreateIntToPtr(builder_.CreateAdd(access.pointer, linear_offset(access).first),
+                                   builder_.getPtrTy());
 }
 
 Emitter::Value* Emitter::linear_load(const Access& access) {
     const DType elem = access.op->elem;
     llvm::Type* type = vector_of(memory_type(elem));
     const llvm::Align align(static_cast<std::uint64_t>(size_of(elem)));
-    if (function_.bounds == ir::Bounds::Off && mask_ != nullptr) return varying_load(access);  // only active lanes may touch memory
+    if (function_.bounds == ir::Bounds::Off && mask_ != nullptr)
+        return varying_load(access);  // only active lanes may touch memory
     const auto whole = [&]() -> Value* {
         if (is_contiguous(access)) return builder_.CreateAlignedLoad(type, linear_address(access), align);
         const auto [offset, stride] = linear_offset(access);
@@ -259,9 +270,13 @@ Emitter::Value* Emitter::linear_load(const Access& access) {
         results.emplace_back(value, builder_.GetInsertBlock());
         builder_.CreateBr(after);
     };
-    split_by_place(access, [&] { arrive(whole()); },
-                   [&] { arrive(builder_.CreateMaskedLoad(type, linear_address(access), align, inside_lanes(access), llvm::Constant::getNullValue(type))); },
-                   [&] { arrive(slow_load(access)); });
+    split_by_place(
+        access, [&] { arrive(whole()); },
+        [&] {
+            arrive(builder_.CreateMaskedLoad(type, linear_address(access), align, inside_lanes(access),
+                                             llvm::Constant::getNullValue(type)));
+        },
+        [&] { arrive(slow_load(access)); });
     builder_.SetInsertPoint(after);
     llvm::PHINode* result = builder_.CreatePHI(type, 2);
     for (const auto& [value, from] : results) result->addIncoming(value, from);
@@ -322,21 +337,22 @@ void Emitter::linear_store(const Access& access, Value* value) {
     if (function_.bounds == ir::Bounds::Off) {
         whole();
     } else {
-        split_by_place(access, whole,
-                       [&] {
-                           builder_.CreateMaskedStore(value, linear_address(access), align, mask_and(inside_lanes(access), mask_));
-                           builder_.CreateBr(after);
-                       },
-                       [&] {
-                           slow_store(access, value);
-                           builder_.CreateBr(after);
-                       });
+        split_by_place(
+            access, whole,
+            [&] {
+                builder_.CreateMaskedStore(value, linear_address(access), align, mask_and(inside_lanes(access), mask_));
+                builder_.CreateBr(after);
+            },
+            [&] {
+                slow_store(access, value);
+                builder_.CreateBr(after);
+            });
     }
     builder_.SetInsertPoint(after);
 }
 
-// Large results that the kernel does not read go past the caches, when the launcher says that they will not fit and the address is
-// aligned: without that every line would be read before it is overwritten.
+// Large results that the kernel does not read go past the caches, when the launcher says that they will not fit and the
+// address is aligned: without that every line would be read before it is overwritten.
 void Emitter::plain_store(const Access& access, Value* value, Value* address) {
     const llvm::Align align(static_cast<std::uint64_t>(size_of(access.op->elem)));
     const int vector_bytes = options_.target.vector_bytes();
@@ -356,14 +372,16 @@ void Emitter::plain_store(const Access& access, Value* value, Value* address) {
     builder_.CreateAlignedStore(value, address, align);
     builder_.CreateBr(done);
     builder_.SetInsertPoint(streamed);
-    llvm::StoreInst* store = builder_.CreateAlignedStore(value, address, llvm::Align(static_cast<std::uint64_t>(vector_bytes)));
+    llvm::StoreInst* store =
+        builder_.CreateAlignedStore(value, address, llvm::Align(static_cast<std::uint64_t>(vector_bytes)));
     llvm::Metadata* one = llvm::ConstantAsMetadata::get(builder_.getInt32(1));
     store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(context_, one));
     builder_.CreateBr(done);
     builder_.SetInsertPoint(done);
 }
 
-// The array is a parameter, and no load goes through it. (Another parameter may be the same memory: that is only slower.)
+// The array is a parameter, and no load goes through it. (Another parameter may be the same memory: that is only
+// slower.)
 bool Emitter::is_write_only(const Access& access) const { return !loaded_pointers_.contains(access.op->operands[0]); }
 
 }  // namespace treadle::codegen

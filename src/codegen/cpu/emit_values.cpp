@@ -1,7 +1,7 @@
-#include "codegen/cpu/emitter.h"
-
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/MDBuilder.h>
+
+#include "codegen/cpu/emitter.h"
 
 namespace treadle::codegen {
 
@@ -18,7 +18,9 @@ llvm::Type* Emitter::scalar_type(DType type) {
 llvm::Type* Emitter::memory_type(DType type) { return is_bool(type) ? builder_.getInt8Ty() : scalar_type(type); }
 
 // Pointers are integers here: vectors of addresses need arithmetic more than aliasing facts.
-llvm::Type* Emitter::scalar_type(ir::Type type) { return type.is_pointer() ? builder_.getInt64Ty() : scalar_type(type.dtype); }
+llvm::Type* Emitter::scalar_type(ir::Type type) {
+    return type.is_pointer() ? builder_.getInt64Ty() : scalar_type(type.dtype);
+}
 
 llvm::VectorType* Emitter::vector_of(llvm::Type* element) {
     return llvm::FixedVectorType::get(element, static_cast<unsigned>(width_));
@@ -26,7 +28,9 @@ llvm::VectorType* Emitter::vector_of(llvm::Type* element) {
 
 Emitter::Value* Emitter::i64(std::int64_t value) { return builder_.getInt64(static_cast<std::uint64_t>(value)); }
 
-Emitter::Value* Emitter::splat(Value* scalar) { return builder_.CreateVectorSplat(static_cast<unsigned>(width_), scalar); }
+Emitter::Value* Emitter::splat(Value* scalar) {
+    return builder_.CreateVectorSplat(static_cast<unsigned>(width_), scalar);
+}
 
 Emitter::Value* Emitter::lane_numbers(llvm::Type* element, std::int64_t stride) {
     std::vector<llvm::Constant*> lanes;
@@ -37,7 +41,7 @@ Emitter::Value* Emitter::lane_numbers(llvm::Type* element, std::int64_t stride) 
 }
 
 Emitter::Value* Emitter::widen(Value* value, ir::Shape shape, llvm::Type* element) {
-    if (shape.is_varying()) return value;
+    if (value->getType()->isVectorTy()) return value;
     Value* wide = splat(value);
     return shape.is_linear() ? builder_.CreateAdd(wide, lane_numbers(element, shape.stride)) : wide;
 }
@@ -53,9 +57,11 @@ llvm::AllocaInst* Emitter::slot(llvm::Type* type, const char* name) {
     return at_entry.CreateAlloca(type, nullptr, name);
 }
 
-// Masks carried round loops: AVX-512 has registers for them; elsewhere full-width lanes are what compares produce and blends take.
+// Masks carried round loops: AVX-512 has registers for them; elsewhere full-width lanes are what compares produce and
+// blends take.
 llvm::Type* Emitter::mask_slot_type() {
-    return options_.target.isa == VectorIsa::Avx512 ? vector_of(builder_.getInt1Ty()) : vector_of(builder_.getInt32Ty());
+    return options_.target.isa == VectorIsa::Avx512 ? vector_of(builder_.getInt1Ty())
+                                                    : vector_of(builder_.getInt32Ty());
 }
 
 llvm::AllocaInst* Emitter::mask_slot(Value* mask, const char* name) {

@@ -1,17 +1,18 @@
 // Kernel IR -> LLVM IR for the CPU: a packet of W threads is a vector <W x T>, control flow that diverges is a mask.
 //
-// Values follow their shape: uniform ones are scalars, linear ones a scalar base (the stride is in the shape), varying ones
-// vectors. A mask is a <W x i1>, or null while all lanes are known to be active. Between regions masks live in stack slots,
-// one for each construct that lanes can leave early; on targets without mask registers such a slot holds full-width lanes.
+// Values follow their shape: uniform ones are scalars, linear ones a scalar base (the stride is in the shape), varying
+// ones vectors. A mask is a <W x i1>, or null while all lanes are known to be active. Between regions masks live in
+// stack slots, one for each construct that lanes can leave early; on targets without mask registers such a slot holds
+// full-width lanes.
 #pragma once
-
-#include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/Module.h>
 
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
 
 #include "base/cpu_target.h"
 #include "ir/ir.h"
@@ -41,7 +42,7 @@ private:
         llvm::BasicBlock* loop_exit = nullptr;
         llvm::BasicBlock* loop_step = nullptr;
         llvm::BasicBlock* scope_exit = nullptr;
-        const ir::Op* leave = nullptr;             // the innermost loop
+        const ir::Op* leave = nullptr;  // the innermost loop
     };
     struct Jumps {
         bool breaks = false, continues = false, leaves = false, returns = false;
@@ -51,11 +52,12 @@ private:
     struct Access {
         const ir::Op* op;
         std::size_t rank;
-        Value* pointer;                // scalar, or vector of i64 addresses
-        std::vector<Value*> shape;     // scalars or vectors
+        Value* pointer;             // scalar, or vector of i64 addresses
+        std::vector<Value*> shape;  // scalars or vectors
         std::vector<Value*> strides;
-        std::vector<Value*> indices;   // as their shapes say; uniform ones are wrapped
-        std::vector<Value*> originals; // before wrapping
+        std::vector<Value*> indices;  // as their shapes say; uniform ones are wrapped
+        std::vector<bool> is_wrapped;
+        std::vector<Value*> originals;  // before wrapping
         std::vector<ir::Shape> shapes;
     };
 

@@ -21,7 +21,8 @@ public:
         add(function.body);
         for (std::size_t i = 0; i < function.variables.size(); ++i) {
             if (variable_begins_[i] < 0 || !function.variable_shapes[i].is_varying()) continue;
-            change(variable_begins_[i], variable_ends_[i], weight(function.variables[i].type.is_scalar() ? function.variables[i].type.dtype : DType::Int64));
+            change(variable_begins_[i], variable_ends_[i],
+                   weight(function.variables[i].type.is_scalar() ? function.variables[i].type.dtype : DType::Int64));
         }
     }
 

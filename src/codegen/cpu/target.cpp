@@ -1,5 +1,7 @@
 #include "codegen/cpu/target.h"
 
+#include <mutex>
+
 #include <llvm/Analysis/AliasAnalysis.h>
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Config/llvm-config.h>
@@ -24,8 +26,6 @@
 #include <llvm/Transforms/Scalar/SimpleLoopUnswitch.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
-#include <mutex>
-
 #include "base/error.h"
 
 namespace treadle::codegen {
@@ -46,8 +46,9 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const CpuTarget& target
     options.AllowFPOpFusion = llvm::FPOpFusion::Standard;  // fuse where an operation says so, nowhere else
     std::string features = target.features;
     if (target.isa == VectorIsa::Avx512) features += features.empty() ? "-prefer-256-bit" : ",-prefer-256-bit";
-    return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(triple, target.cpu, features, options, llvm::Reloc::PIC_,
-                                                                           llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+    return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(triple, target.cpu, features, options,
+                                                                           llvm::Reloc::PIC_, llvm::CodeModel::Small,
+                                                                           llvm::CodeGenOptLevel::Default));
 }
 
 void optimize(llvm::Module& module, llvm::TargetMachine& machine) {

@@ -1,11 +1,10 @@
 #include "device/cpu/cpu_device.h"
 
-#include <sched.h>
-#include <sys/sysinfo.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
+
+#include <sched.h>
+#include <sys/sysinfo.h>
 
 #include "base/cpu_target.h"
 #include "base/error.h"
@@ -20,7 +19,8 @@ int usable_cores() {
         char* end = nullptr;
         const long count = std::strtol(asked, &end, 10);
         if (*end != '\0' || count < 1 || count > 1024) {
-            throw Error(ErrorKind::Argument, "[TREADLE_NUM_THREADS] expected a number from 1 to 1024, got '" + std::string(asked) + "'");
+            throw Error(ErrorKind::Argument,
+                        "[TREADLE_NUM_THREADS] expected a number from 1 to 1024, got '" + std::string(asked) + "'");
         }
         return static_cast<int>(count);
     }
@@ -33,11 +33,11 @@ int usable_cores() {
 
 class CpuDevice final : public Device {
 public:
-    CpuDevice() : scheduler_(usable_cores()), process_(getpid()) {
+    CpuDevice() : scheduler_(usable_cores()) {
         default_stream_ = std::make_shared<CpuStream>(scheduler_, true, 1);
         scheduler_.default_stream = default_stream_.get();
         scheduler_.streams.push_back(default_stream_);
-        struct sysinfo system {};
+        struct sysinfo system{};
         sysinfo(&system);
         attributes_.name = host_cpu_name();
         attributes_.multiprocessors = scheduler_.pool.size();
@@ -58,12 +58,7 @@ public:
     }
 
     std::shared_ptr<Stream> default_stream() override {
-        // The threads of the device did not come along through fork.
-        if (getpid() != process_) {
-            throw_device_error("CUDA_ERROR_NOT_INITIALIZED",
-                               "the device was used before this process was forked and cannot be used in the child; start processes with the "
-                               "'spawn' method, or first use Treadle after the fork");
-        }
+        Scheduler::check_process();
         return default_stream_;
     }
 
@@ -94,7 +89,6 @@ public:
 private:
     MemoryPool memory_;
     Scheduler scheduler_;
-    pid_t process_;
     std::shared_ptr<CpuStream> default_stream_;
     std::uint64_t next_handle_ = 0x10;
     Attributes attributes_;

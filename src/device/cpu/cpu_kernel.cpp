@@ -21,8 +21,8 @@ std::string place(const KernelDebug& debug, std::int64_t line) {
 
 }  // namespace
 
-void FaultSlot::report(const LaunchInfo* info, std::int64_t line, std::int64_t axis, std::int64_t index, std::int64_t extent,
-                       std::int64_t block, std::int64_t thread) {
+void FaultSlot::report(const LaunchInfo* info, std::int64_t line, std::int64_t axis, std::int64_t index,
+                       std::int64_t extent, std::int64_t block, std::int64_t thread) {
     auto* slot = static_cast<FaultSlot*>(info->fault_state);
     const std::lock_guard lock(slot->mutex_);
     if (slot->first_) return;
@@ -39,9 +39,10 @@ void FaultSlot::report(const LaunchInfo* info, std::int64_t line, std::int64_t a
 std::exception_ptr FaultSlot::error(const KernelDebug* debug) const {
     if (!first_) return nullptr;
     const FaultRecord& fault = *first_;
-    std::string text = "kernel " + (debug != nullptr ? "'" + debug->name + "'" : std::string("")) + ": index " + std::to_string(fault.index) +
-                       " is out of bounds for axis " + std::to_string(fault.axis) + " with size " + std::to_string(fault.extent) + " (block " +
-                       coordinates(fault.block) + ", thread " + coordinates(fault.thread) + ")";
+    std::string text = "kernel " + (debug != nullptr ? "'" + debug->name + "'" : std::string("")) + ": index " +
+                       std::to_string(fault.index) + " is out of bounds for axis " + std::to_string(fault.axis) +
+                       " with size " + std::to_string(fault.extent) + " (block " + coordinates(fault.block) +
+                       ", thread " + coordinates(fault.thread) + ")";
     if (debug != nullptr) text += place(*debug, fault.line);
     return std::make_exception_ptr(Error(ErrorKind::Index, text));
 }

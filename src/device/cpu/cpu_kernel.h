@@ -5,15 +5,17 @@
 #include <mutex>
 #include <optional>
 
+#include "base/kernel_abi.h"
 #include "device/cpu/object_loader.h"
 #include "device/device.h"
-#include "service/kernel_abi.h"
 
 namespace treadle::device {
 
 class CpuKernel final : public Kernel {
 public:
-    explicit CpuKernel(CodeBlock code) : code_(std::move(code)) { function = reinterpret_cast<KernelFunction>(code_.symbol(kKernelSymbol)); }
+    explicit CpuKernel(CodeBlock code) : code_(std::move(code)) {
+        function = reinterpret_cast<KernelFunction>(code_.symbol(kKernelSymbol));
+    }
 
     KernelFunction function;
     // Running estimate of the time of one thread, by which launches are judged small; 0: unknown.
@@ -26,9 +28,10 @@ private:
 // Holds the first fault of a launch. LaunchInfo::fault_state points to one.
 class FaultSlot {
 public:
-    static void report(const LaunchInfo* info, std::int64_t line, std::int64_t axis, std::int64_t index, std::int64_t extent, std::int64_t block,
-                       std::int64_t thread);
-    // The error as the user sees it: kernel, file and line, block, thread, index and extent. Null when nothing happened.
+    static void report(const LaunchInfo* info, std::int64_t line, std::int64_t axis, std::int64_t index,
+                       std::int64_t extent, std::int64_t block, std::int64_t thread);
+    // The error as the user sees it: kernel, file and line, block, thread, index and extent. Null when nothing
+    // happened.
     std::exception_ptr error(const KernelDebug* debug) const;
 
 private:

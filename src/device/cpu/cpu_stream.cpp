@@ -1,21 +1,52 @@
 #include "device/cpu/cpu_stream.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+
+#include <pthread.h>
 
 #include "base/error.h"
 
 namespace treadle::device {
 namespace {
 
-constexpr double kInlineNs = 20'000;       // work below this runs in the calling thread
-constexpr double kUnknownThreadNs = 5;     // of a kernel that has not run yet
-constexpr double kChunkNs = 50'000;        // what a worker takes at once, at least
+constexpr double kInlineNs = 20'000;                         // work below this runs in the calling thread
+constexpr double kUnknownThreadNs = 5;                       // of a kernel that has not run yet
+constexpr double kChunkNs = 20'000;                          // what a worker takes at once, at least
+constexpr std::int64_t kChunksPerWorker = 16;                // enough to balance uneven blocks
 constexpr std::size_t kStreamBytes = std::size_t{48} << 20;  // arrays that no last-level cache share holds
 
 using Clock = std::chrono::steady_clock;
 
+// Blocks that a worker takes at once: neighbours, so that workers do not touch the same lines in turn; whole rows of
+// the grid where that is possible.
+std::int64_t chunk_size(std::int64_t blocks, std::int64_t row, double block_ns, std::int64_t workers) {
+    const auto least = static_cast<std::int64_t>(kChunkNs / std::max(block_ns, 1.0)) + 1;
+    std::int64_t chunk = std::max(blocks / (workers * kChunksPerWorker), least);
+    if (chunk > row) chunk = (chunk + row - 1) / row * row;
+    return std::min(chunk, (blocks + workers - 1) / workers);
+}
+
 }  // namespace
+
+namespace {
+
+std::atomic<bool> forked{false};
+
+}  // namespace
+
+Scheduler::Scheduler(int threads) : pool(threads) {
+    pthread_atfork(nullptr, nullptr, [] { forked = true; });
+}
+
+void Scheduler::check_process() {
+    if (!forked.load(std::memory_order_relaxed)) return;
+    throw_device_error(
+        "CUDA_ERROR_NOT_INITIALIZED",
+        "the device was used before this process was forked and cannot be used in the child; start processes with the "
+        "'spawn' method, or first use Treadle after the fork");
+}
 
 std::vector<StorageRef> CpuStream::keep(std::span<Storage* const> uses) {
     std::vector<StorageRef> keeps;
@@ -39,7 +70,8 @@ void CpuStream::order_after_others() {
     if (this == scheduler_.default_stream) {
         for (const auto& weak : scheduler_.streams) {
             const auto stream = weak.lock();
-            if (stream && stream.get() != this && stream->blocking_ && !stream->idle()) wait_for(stream, stream->submitted_);
+            if (stream && stream.get() != this && stream->blocking_ && !stream->idle())
+                wait_for(stream, stream->submitted_);
         }
     } else if (blocking_ && scheduler_.default_stream != nullptr && !scheduler_.default_stream->idle()) {
         wait_for(scheduler_.default_stream->shared_from_this(), scheduler_.default_stream->submitted_);
@@ -114,19 +146,20 @@ void CpuStream::run_kernel(const CpuKernel& kernel, const LaunchInfo& shape, con
     if (alone) {
         kernel.function(params, &info, 0, blocks);
     } else {
-        const double block_ns = static_cast<double>(threads) * (known > 0 ? static_cast<double>(known) : kUnknownThreadNs);
-        const std::int64_t even = std::max<std::int64_t>(1, blocks / (scheduler_.pool.size() * 8));
-        const auto least = static_cast<std::int64_t>(kChunkNs / std::max(block_ns, 1.0)) + 1;
-        scheduler_.pool.parallel_for(blocks, std::min(even, std::max<std::int64_t>(least, 1)),
-                                     [&](std::int64_t first, std::int64_t last) { kernel.function(params, &info, first, last); });
+        const double thread_ns = known > 0 ? static_cast<double>(known) : kUnknownThreadNs;
+        scheduler_.pool.parallel_for(
+            blocks, chunk_size(blocks, info.grid[0], static_cast<double>(threads) * thread_ns, scheduler_.pool.size()),
+            [&](std::int64_t first, std::int64_t last) { kernel.function(params, &info, first, last); });
     }
-    const double spent_ns = std::chrono::duration<double, std::nano>(Clock::now() - begin).count() * (alone ? 1 : scheduler_.pool.size());
+    const double spent_ns =
+        std::chrono::duration<double, std::nano>(Clock::now() - begin).count() * (alone ? 1 : scheduler_.pool.size());
     const float each = static_cast<float>(spent_ns / static_cast<double>(std::max<std::int64_t>(1, blocks * threads)));
     kernel.thread_ns.store(known > 0 ? 0.75F * known + 0.25F * each : each, std::memory_order_relaxed);
     if (const std::exception_ptr error = faults.error(kernel.debug.get())) std::rethrow_exception(error);
 }
 
 void CpuStream::launch(const Launch& launch) {
+    Scheduler::check_process();
     auto kernel = std::static_pointer_cast<CpuKernel>(launch.kernel);
     LaunchInfo info{};
     std::copy_n(launch.block, 3, info.block);
@@ -156,12 +189,11 @@ void CpuStream::launch(const Launch& launch) {
     push({[this, kernel, info, params = std::vector<std::uint64_t>(launch.params.begin(), launch.params.end())] {
               run_kernel(*kernel, info, params.data(), false);
           },
-          keep(launch.uses),
-          nullptr,
-          0});
+          keep(launch.uses), nullptr, 0});
 }
 
 void CpuStream::copy(void* to, const void* from, std::size_t size_bytes, std::span<Storage* const> uses) {
+    Scheduler::check_process();
     constexpr std::size_t kSmall = std::size_t{1} << 16;
     constexpr std::size_t kChunk = std::size_t{1} << 20;
     if (size_bytes == 0) return;
@@ -178,17 +210,17 @@ void CpuStream::copy(void* to, const void* from, std::size_t size_bytes, std::sp
                   std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin, end - begin);
               });
           },
-          keep(uses),
-          nullptr,
-          0});
+          keep(uses), nullptr, 0});
 }
 
 void CpuStream::host(std::function<void()> work, std::span<Storage* const> uses) {
+    Scheduler::check_process();
     const std::lock_guard lock(scheduler_.mutex);
     push({std::move(work), keep(uses), nullptr, 0});
 }
 
 void CpuStream::record(const std::shared_ptr<Event>& event) {
+    Scheduler::check_process();
     const auto own = std::static_pointer_cast<CpuEvent>(event);
     const std::lock_guard lock(scheduler_.mutex);
     own->stream_ = shared_from_this();
@@ -208,12 +240,14 @@ void CpuStream::record(const std::shared_ptr<Event>& event) {
 }
 
 void CpuStream::wait(const std::shared_ptr<Event>& event) {
+    Scheduler::check_process();
     const auto own = std::static_pointer_cast<CpuEvent>(event);
     const std::lock_guard lock(scheduler_.mutex);
     if (own->stream_ != nullptr && own->stream_.get() != this) wait_for(own->stream_, own->count_);
 }
 
 void CpuStream::drain() {
+    Scheduler::check_process();
     std::unique_lock lock(scheduler_.mutex);
     const std::uint64_t goal = submitted_;
     scheduler_.done.wait(lock, [&] { return completed_ >= goal; });
@@ -244,6 +278,7 @@ bool CpuEvent::query() const {
 }
 
 void CpuEvent::synchronize() {
+    Scheduler::check_process();
     std::unique_lock lock(scheduler_.mutex);
     if (stream_ == nullptr) return;
     const auto stream = stream_;
@@ -255,8 +290,10 @@ double CpuEvent::elapsed_ms(const Event& since) const {
     const auto& first = static_cast<const CpuEvent&>(since);
     const std::lock_guard lock(scheduler_.mutex);
     for (const CpuEvent* event : {&first, this}) {
-        if (event->stream_ == nullptr) throw_device_error("CUDA_ERROR_INVALID_HANDLE", "[elapsed time] the event was never recorded");
-        if (event->stream_->completed_ < event->count_) throw_device_error("CUDA_ERROR_NOT_READY", "[elapsed time] the event is not done yet");
+        if (event->stream_ == nullptr)
+            throw_device_error("CUDA_ERROR_INVALID_HANDLE", "[elapsed time] the event was never recorded");
+        if (event->stream_->completed_ < event->count_)
+            throw_device_error("CUDA_ERROR_NOT_READY", "[elapsed time] the event is not done yet");
     }
     return std::chrono::duration<double, std::milli>(time_ - first.time_).count();
 }

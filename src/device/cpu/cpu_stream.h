@@ -1,7 +1,7 @@
 // Streams of the CPU device: queues of work that runs in order on the device's thread pool.
 //
-// Work that is small and has nothing before it runs at once in the calling thread. The default stream follows CUDA's legacy rules:
-// its work waits for all earlier work on blocking streams, and theirs for its.
+// Work that is small and has nothing before it runs at once in the calling thread. The default stream follows CUDA's
+// legacy rules: its work waits for all earlier work on blocking streams, and theirs for its.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,10 @@ class CpuEvent;
 // What all streams of the device share: the lock over their queues, and the pool.
 class Scheduler {
 public:
-    explicit Scheduler(int threads) : pool(threads) {}
+    explicit Scheduler(int threads);
+
+    // Throws in a process that was forked after the device was first used: the pool's threads did not come along.
+    static void check_process();
 
     std::mutex mutex;
     std::condition_variable done;
@@ -34,7 +37,8 @@ public:
 
 class CpuStream final : public Stream, public std::enable_shared_from_this<CpuStream> {
 public:
-    CpuStream(Scheduler& scheduler, bool blocking, std::uint64_t handle) : scheduler_(scheduler), blocking_(blocking), handle_(handle) {}
+    CpuStream(Scheduler& scheduler, bool blocking, std::uint64_t handle)
+        : scheduler_(scheduler), blocking_(blocking), handle_(handle) {}
     ~CpuStream() override = default;
 
     void launch(const Launch& launch) override;
@@ -53,7 +57,7 @@ private:
     friend class CpuEvent;
     friend class CpuDevice;
     struct Item {
-        std::function<void()> work;                // empty: wait for stream and count
+        std::function<void()> work;  // empty: wait for stream and count
         std::vector<StorageRef> keeps;
         std::shared_ptr<CpuStream> other;
         std::uint64_t count = 0;
@@ -73,8 +77,8 @@ private:
     static std::vector<StorageRef> keep(std::span<Storage* const> uses);
 
     Scheduler& scheduler_;
-    const bool blocking_;
-    const std::uint64_t handle_;
+    bool blocking_;
+    std::uint64_t handle_;
     std::deque<Item> queue_;
     bool running_ = false;
     std::uint64_t submitted_ = 0;

@@ -1,10 +1,10 @@
 #include "device/cpu/memory_pool.h"
 
-#include <sys/mman.h>
-#include <sys/sysinfo.h>
-
 #include <bit>
 #include <cstdlib>
+
+#include <sys/mman.h>
+#include <sys/sysinfo.h>
 
 #include "base/error.h"
 
@@ -45,7 +45,7 @@ private:
 };
 
 MemoryPool::MemoryPool() {
-    struct sysinfo system {};
+    struct sysinfo system{};
     sysinfo(&system);
     cache_limit_bytes_ = system.totalram * system.mem_unit / 4;
 }
@@ -53,7 +53,7 @@ MemoryPool::MemoryPool() {
 // Four classes for each power of two, so that at most a fifth of a block is unused.
 int MemoryPool::class_of(std::size_t size_bytes) {
     const std::size_t size = size_bytes < 64 ? 64 : size_bytes;
-    const int log = std::bit_width(size - 1) - 1;
+    const auto log = static_cast<int>(std::bit_width(size - 1)) - 1;
     const std::size_t base = std::size_t{1} << log;
     const std::size_t quarter = base / 4;
     return 4 * log + static_cast<int>((size - base + quarter - 1) / quarter) - 1;
@@ -65,7 +65,9 @@ std::size_t MemoryPool::class_bytes(int index) {
 }
 
 StorageRef MemoryPool::allocate(std::size_t size_bytes) {
-    if (size_bytes > (std::size_t{1} << 46)) throw Error(ErrorKind::Memory, "CUDA_ERROR_OUT_OF_MEMORY: cannot allocate " + std::to_string(size_bytes) + " bytes");
+    if (size_bytes > (std::size_t{1} << 46))
+        throw Error(ErrorKind::Memory,
+                    "CUDA_ERROR_OUT_OF_MEMORY: cannot allocate " + std::to_string(size_bytes) + " bytes");
     const int size_class = class_of(size_bytes);
     const std::size_t capacity = class_bytes(size_class);
     {
@@ -88,8 +90,9 @@ StorageRef MemoryPool::allocate(std::size_t size_bytes) {
     if (memory == nullptr) {
         const std::lock_guard lock(mutex_);
         use_.used_bytes -= capacity;
-        throw Error(ErrorKind::Memory, "CUDA_ERROR_OUT_OF_MEMORY: cannot allocate " + std::to_string(size_bytes) + " bytes; " +
-                                           std::to_string(use_.used_bytes) + " bytes are in use by arrays");
+        throw Error(ErrorKind::Memory, "CUDA_ERROR_OUT_OF_MEMORY: cannot allocate " + std::to_string(size_bytes) +
+                                           " bytes; " + std::to_string(use_.used_bytes) +
+                                           " bytes are in use by arrays");
     }
     return StorageRef(new Block(*this, memory, size_bytes, size_class));
 }

@@ -1,7 +1,8 @@
-// The CPU device's memory: freed blocks are kept by size class and used again, because fresh pages cost more than most kernels.
+// The CPU device's memory: freed blocks are kept by size class and used again, because fresh pages cost more than most
+// kernels.
 //
-// Blocks are 64-byte aligned (2 MiB for large ones, with huge pages) and have 64 readable bytes behind their end, so that the
-// first element of an empty view at the end of a block can be read.
+// Blocks are 64-byte aligned (2 MiB for large ones, with huge pages) and have 64 readable bytes behind their end, so
+// that the first element of an empty view at the end of a block can be read.
 #pragma once
 
 #include <array>

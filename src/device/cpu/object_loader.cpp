@@ -1,21 +1,23 @@
 #include "device/cpu/object_loader.h"
 
-#include <elf.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cmath>
 #include <cstring>
 #include <utility>
 #include <vector>
 
+#include <elf.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "base/error.h"
 
 extern "C" {
 // Conversions of half precision that compilers call where the processor has no instruction for them.
+// NOLINTBEGIN(readability-identifier-naming): the names are the compilers'.
 float __extendhfsf2(_Float16);
 _Float16 __truncsfhf2(float);
 _Float16 __truncdfhf2(double);
+// NOLINTEND(readability-identifier-naming)
 }
 
 namespace treadle::device {
@@ -59,8 +61,11 @@ class Object {
 public:
     explicit Object(std::string_view bytes) : bytes_(bytes) {
         const auto& header = at<Elf64_Ehdr>(0);
-        if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_machine != EM_X86_64 || header.e_type != ET_REL) malformed("not an x86-64 object");
-        for (std::size_t i = 0; i < header.e_shnum; ++i) sections.push_back(&at<Elf64_Shdr>(header.e_shoff + i * sizeof(Elf64_Shdr)));
+        if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_machine != EM_X86_64 ||
+            header.e_type != ET_REL)
+            malformed("not an x86-64 object");
+        for (std::size_t i = 0; i < header.e_shnum; ++i)
+            sections.push_back(&at<Elf64_Shdr>(header.e_shoff + i * sizeof(Elf64_Shdr)));
         for (const Elf64_Shdr* section : sections) {
             if (section->sh_type == SHT_SYMTAB) symbol_table = section;
         }
@@ -73,10 +78,13 @@ public:
         return *reinterpret_cast<const T*>(bytes_.data() + offset);
     }
     std::string_view content(const Elf64_Shdr& section) const {
-        if (section.sh_offset > bytes_.size() || section.sh_size > bytes_.size() - section.sh_offset) malformed("truncated");
+        if (section.sh_offset > bytes_.size() || section.sh_size > bytes_.size() - section.sh_offset)
+            malformed("truncated");
         return bytes_.substr(section.sh_offset, section.sh_size);
     }
-    const Elf64_Sym& symbol(std::size_t index) const { return at<Elf64_Sym>(symbol_table->sh_offset + index * sizeof(Elf64_Sym)); }
+    const Elf64_Sym& symbol(std::size_t index) const {
+        return at<Elf64_Sym>(symbol_table->sh_offset + index * sizeof(Elf64_Sym));
+    }
     std::size_t symbol_count() const { return symbol_table->sh_size / sizeof(Elf64_Sym); }
     std::string_view name(const Elf64_Sym& symbol) const {
         const std::string_view names = content(*sections[symbol_table->sh_link]);
@@ -101,7 +109,8 @@ public:
         std::size_t size = 0;
         for (std::size_t i = 0; i < object_.sections.size(); ++i) {
             const Elf64_Shdr& section = *object_.sections[i];
-            if ((section.sh_flags & SHF_ALLOC) == 0 || section.sh_type == SHT_X86_64_UNWIND || section.sh_size == 0) continue;
+            if ((section.sh_flags & SHF_ALLOC) == 0 || section.sh_type == SHT_X86_64_UNWIND || section.sh_size == 0)
+                continue;
             const std::size_t align = section.sh_addralign == 0 ? 1 : section.sh_addralign;
             size = (size + align - 1) / align * align;
             offsets_[i] = size;
@@ -119,7 +128,9 @@ public:
             std::memcpy(memory + offsets_[i], content.data(), content.size());
         }
         for (const Elf64_Shdr* section : object_.sections) {
-            if (section->sh_type != SHT_RELA || section->sh_info >= offsets_.size() || offsets_[section->sh_info] == kUnplaced) continue;
+            if (section->sh_type != SHT_RELA || section->sh_info >= offsets_.size() ||
+                offsets_[section->sh_info] == kUnplaced)
+                continue;
             for (std::size_t i = 0; i < section->sh_size / sizeof(Elf64_Rela); ++i) {
                 relocate(object_.at<Elf64_Rela>(section->sh_offset + i * sizeof(Elf64_Rela)), section->sh_info);
             }
@@ -130,7 +141,8 @@ public:
         std::map<std::string, void*> symbols;
         for (std::size_t i = 0; i < object_.symbol_count(); ++i) {
             const Elf64_Sym& symbol = object_.symbol(i);
-            if (ELF64_ST_BIND(symbol.st_info) == STB_GLOBAL && symbol.st_shndx != SHN_UNDEF) symbols[std::string(object_.name(symbol))] = address_of(symbol);
+            if (ELF64_ST_BIND(symbol.st_info) == STB_GLOBAL && symbol.st_shndx != SHN_UNDEF)
+                symbols[std::string(object_.name(symbol))] = address_of(symbol);
         }
         return symbols;
     }
@@ -140,7 +152,8 @@ private:
 
     char* address_of(const Elf64_Sym& symbol) {
         if (symbol.st_shndx == SHN_UNDEF) return stub(object_.name(symbol));
-        if (symbol.st_shndx >= offsets_.size() || offsets_[symbol.st_shndx] == kUnplaced) malformed("symbol without a section");
+        if (symbol.st_shndx >= offsets_.size() || offsets_[symbol.st_shndx] == kUnplaced)
+            malformed("symbol without a section");
         return memory_ + offsets_[symbol.st_shndx] + symbol.st_value;
     }
 
@@ -212,12 +225,15 @@ CodeBlock load_object(std::string_view bytes) {
     const std::size_t size = (linker.layout() + page - 1) / page * page;
     CodeBlock block;
     void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw_device_error("CUDA_ERROR_OUT_OF_MEMORY", "[load kernel] no memory for " + std::to_string(size) + " bytes of code");
+    if (memory == MAP_FAILED)
+        throw_device_error("CUDA_ERROR_OUT_OF_MEMORY",
+                           "[load kernel] no memory for " + std::to_string(size) + " bytes of code");
     block.memory_ = memory;
     block.size_bytes_ = size;
     linker.link(static_cast<char*>(memory));
     block.symbols_ = linker.exported();
-    if (mprotect(memory, size, PROT_READ | PROT_EXEC) != 0) throw_device_error("CUDA_ERROR_OPERATING_SYSTEM", "[load kernel] mprotect failed");
+    if (mprotect(memory, size, PROT_READ | PROT_EXEC) != 0)
+        throw_device_error("CUDA_ERROR_OPERATING_SYSTEM", "[load kernel] mprotect failed");
     return block;
 }
 

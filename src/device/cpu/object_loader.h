@@ -3,8 +3,8 @@
 //     CodeBlock code = load_object(bytes);
 //     auto* kernel = reinterpret_cast<KernelFunction>(code.symbol("treadle_kernel"));
 //
-// Throws Error(Device) when the object is malformed or needs a symbol that kernels may not use. The code is mapped readable and
-// executable, never writable at the same time.
+// Throws Error(Device) when the object is malformed or needs a symbol that kernels may not use. The code is mapped
+// readable and executable, never writable at the same time.
 #pragma once
 
 #include <cstddef>

@@ -19,8 +19,8 @@ struct FaultRecord {
 };
 
 // Called by a kernel for a lane whose index lies outside. thread is the linear thread index.
-using FaultFunction = void (*)(const LaunchInfo* info, std::int64_t line, std::int64_t axis, std::int64_t index, std::int64_t extent,
-                               std::int64_t block, std::int64_t thread);
+using FaultFunction = void (*)(const LaunchInfo* info, std::int64_t line, std::int64_t axis, std::int64_t index,
+                               std::int64_t extent, std::int64_t block, std::int64_t thread);
 
 struct LaunchInfo {
     std::int32_t block[3];
@@ -29,10 +29,13 @@ struct LaunchInfo {
     void* fault_state;
     std::uint64_t stream_barrier;  // 0: results are too large for the caches and may be stored past them; else all ones
 };
-static_assert(offsetof(LaunchInfo, grid) == 12 && offsetof(LaunchInfo, fault) == 24, "the code generator knows these offsets");
+static_assert(offsetof(LaunchInfo, grid) == 12 && offsetof(LaunchInfo, fault) == 24,
+              "the code generator knows these offsets");
 
-// Runs blocks [begin, end) in the order x fastest. params: 8-byte words: scalars as their bits, arrays as pointer, shape, strides.
-using KernelFunction = void (*)(const std::uint64_t* params, const LaunchInfo* info, std::int64_t begin, std::int64_t end);
+// Runs blocks [begin, end) in the order x fastest. params: 8-byte words: scalars as their bits, arrays as pointer,
+// shape, strides.
+using KernelFunction = void (*)(const std::uint64_t* params, const LaunchInfo* info, std::int64_t begin,
+                                std::int64_t end);
 inline constexpr const char* kKernelSymbol = "treadle_kernel";
 
 }  // namespace treadle
