@@ -134,7 +134,9 @@ def test_messages(case, tmp_path, request):
     marked = place[3][len(place[4]) : len(place[4]) + len(place[5])]
     if pointed is not None:
         assert pointed in line, text
-        assert marked == pointed or (marked and pointed.startswith(marked)) or (len(marked) > 1 and pointed in marked), (marked, text)
+        assert (
+            marked == pointed or (marked and pointed.startswith(marked)) or (len(marked) > 1 and pointed in marked)
+        ), (marked, text)
     assert x.tolist() == [0, 0, 0, 0]
     # The next correct call works.
     good, _, _ = module_of(tmp_path, "x[cuda.grid(1)] = n", "good_module")

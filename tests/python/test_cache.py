@@ -34,7 +34,9 @@ print(int(x[3]), kernel.last_compile.from_cache, kernel.last_compile.path)
 def program(tmp_path, run_python):
     """program(**parts): the printed value, whether the kernel was found in the cache, and its file."""
 
-    def run(folder="cache", environment=None, factor=1, inner=2, options="", dtype="int64", comment="", name="program.py"):
+    def run(
+        folder="cache", environment=None, factor=1, inner=2, options="", dtype="int64", comment="", name="program.py"
+    ):
         path = tmp_path / name
         path.write_text(PROGRAM.format(factor=factor, inner=inner, options=options, dtype=dtype, comment=comment))
         result = run_python([str(path)], **{"TREADLE_CACHE_DIR": tmp_path / folder, **(environment or {})})
@@ -53,7 +55,12 @@ def test_second_process_finds_the_kernel(program, tmp_path):
 
 def test_key(program):
     program()
-    for change, value in (({"factor": 5}, 11), ({"inner": 3}, 10), ({"options": "fmad=False"}, 7), ({"dtype": "int32"}, 7)):
+    for change, value in (
+        ({"factor": 5}, 11),
+        ({"inner": 3}, 10),
+        ({"options": "fmad=False"}, 7),
+        ({"dtype": "int32"}, 7),
+    ):
         assert program(**change)[:2] == (value, False), change
         assert program(**change)[:2] == (value, True), change
     assert program()[1]
@@ -83,7 +90,9 @@ def test_default_directory(program, tmp_path):
     assert file.startswith(str(home / "xdg/treadle"))
 
 
-@pytest.mark.parametrize("damage", ["truncate", "empty", "garbage", "flip", "object", "directory", "link", "unreadable"])
+@pytest.mark.parametrize(
+    "damage", ["truncate", "empty", "garbage", "flip", "object", "directory", "link", "unreadable"]
+)
 def test_damaged_file(damage, program, tmp_path):
     _, _, file = program()
     path = Path(file)
@@ -145,14 +154,19 @@ def test_processes_share_a_directory(tmp_path):
     import treadle
 
     path = tmp_path / "many.py"
-    kernels = "\n".join(
-        f"@cuda.jit\ndef k{n}(x):\n    i = cuda.grid(1)\n    x[i] += {n} * i\n" for n in range(12)
-    )
+    kernels = "\n".join(f"@cuda.jit\ndef k{n}(x):\n    i = cuda.grid(1)\n    x[i] += {n} * i\n" for n in range(12))
     calls = "\n".join(f"k{n}[1, 16](x)" for n in range(12))
-    path.write_text(f"import treadle as td\nfrom treadle import cuda\n{kernels}\nx = td.zeros(16)\n{calls}\nprint(float(x[1]))\n")
-    env = {**os.environ, "PYTHONPATH": str(Path(treadle.__file__).parents[1]), "TREADLE_CACHE_DIR": str(tmp_path / "cache")}
+    path.write_text(
+        f"import treadle as td\nfrom treadle import cuda\n{kernels}\nx = td.zeros(16)\n{calls}\nprint(float(x[1]))\n"
+    )
+    env = {
+        **os.environ,
+        "PYTHONPATH": str(Path(treadle.__file__).parents[1]),
+        "TREADLE_CACHE_DIR": str(tmp_path / "cache"),
+    }
     processes = [
-        subprocess.Popen([sys.executable, path], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(5)
+        subprocess.Popen([sys.executable, path], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(5)
     ]
     for process in processes:
         out, error = process.communicate(timeout=120)

@@ -16,12 +16,15 @@ def double(x):
     i = cuda.grid(1)
     x[i] *= 2
 """
-MAIN = KERNEL + """
+MAIN = (
+    KERNEL
+    + """
 import sys
 x = cp.arange(5)
 double[1, 32](x)
 print(x.tolist(), sys.argv[1:], __name__, type(x).__module__.split(".")[0])
 """
+)
 
 
 @pytest.fixture
@@ -63,7 +66,14 @@ def test_first_line(run_python, tmp_path):
 
 @pytest.mark.parametrize(
     ("code", "status"),
-    [("raise SystemExit(3)", 3), ("raise SystemExit", 0), ("raise SystemExit('text')", 1), ("1/0", 1), ("import os; os._exit(9)", 9), ("pass", 0)],
+    [
+        ("raise SystemExit(3)", 3),
+        ("raise SystemExit", 0),
+        ("raise SystemExit('text')", 1),
+        ("1/0", 1),
+        ("import os; os._exit(9)", 9),
+        ("pass", 0),
+    ],
 )
 def test_status(code, status, treadle_run, tmp_path):
     (tmp_path / "main.py").write_text(code)
@@ -114,7 +124,8 @@ def test_environment_of_the_program(treadle_run, run_python, tmp_path):
     (tmp_path / "other.py").write_text("value = 5\n")
     (tmp_path / "main.py").write_text(
         "import sys, os, other\nprint(other.value, __file__, sys.path[0], sys.argv, __spec__, __package__, '__cached__' in dir())\n"
-        "print(sys.modules['__main__'].__dict__ is globals(), sorted(k for k in globals() if k.startswith('__') and k != '__annotations__'))\n"
+ "
+        "       "print(sys.modules['__main__'].__dict__ is globals(), sorted(k for k in globals() if k.startswith('__') and k != '__annotations__'))\n"
     )
     assert treadle_run(tmp_path / "main.py", "x").stdout == run_python([str(tmp_path / "main.py"), "x"]).stdout
 
@@ -148,9 +159,11 @@ def test_multiprocessing(method, treadle_run, tmp_path):
 
 def test_process_of_the_first_line_form(run_python, tmp_path):
     (tmp_path / "main.py").write_text(
-        "import treadle.dropin\nimport multiprocessing as mp\n" + KERNEL
+        "import treadle.dropin\nimport multiprocessing as mp\n"
+        + KERNEL
         + "def work(n):\n    x = cp.arange(n)\n    double[1, 32](x)\n    print(x.tolist(), flush=True)\n"
-        + "if __name__ == '__main__':\n    p = mp.get_context('spawn').Process(target=work, args=(3,))\n    p.start()\n    p.join()\n    print(p.exitcode)\n"
+        + "if __name__ == '__main__':\n"
+        "    p = mp.get_context('spawn').Process(target=work, args=(3,))\n    p.start()\n    p.join()\n    print(p.exitcode)\n"
     )
     assert run_python([str(tmp_path / "main.py")], timeout=60).stdout.split("\n")[:2] == ["[0, 2, 4]", "0"]
 
@@ -199,7 +212,9 @@ print(cuda is again, numba.cuda is again, hasattr(cuda, "jit"), float(cupy.ones(
         text=True,
         cwd=tmp_path,
     )
-    assert result.stdout.splitlines() == ["fake real types real core 3 numba.core.errors", "True True True 2.0"], result.stderr
+    assert result.stdout.splitlines() == ["fake real types real core 3 numba.core.errors", "True True True 2.0"], (
+        result.stderr
+    )
 
 
 @pytest.mark.xfail(strict=True, reason="get_array_module calls the array function any")
@@ -238,8 +253,10 @@ except AttributeError as e:
 
 def test_host_arrays_are_copied_with_a_warning(treadle_run, tmp_path):
     (tmp_path / "main.py").write_text(
-        "import numpy as np, warnings\n" + KERNEL
-        + "x = np.arange(5)\nwith warnings.catch_warnings(record=True) as w:\n    warnings.simplefilter('always')\n    double[1, 32](x)\n"
+        "import numpy as np, warnings\n"
+        + KERNEL
+        + "x = np.arange(5)\nwith warnings.catch_warnings(record=True) as w:\n"
+        "    warnings.simplefilter('always')\n    double[1, 32](x)\n"
         + "print(x.tolist(), w[0].category.__name__, w[0].filename.endswith('main.py'))\n"
     )
     result = treadle_run(tmp_path / "main.py")

@@ -137,7 +137,7 @@ class Generator:
     def bool_(self, depth=2):
         r = self.random
         if depth <= 0:
-            return f"{r.choice(self.ints)} {self.compare()} {r.choice(self.ints)}"
+            return f"({r.choice(self.ints)} {self.compare()} {r.choice(self.ints)})"
         d = depth - 1
         kind = r.randrange(9)
         if kind <= 2:
@@ -392,7 +392,13 @@ def _edits(tree):
                     yield node, field, block[:i] + inner + block[i + 1 :]
                     if statement.orelse:
                         yield node, field, block[:i] + statement.orelse + block[i + 1 :]
-    fixed = {id(child) for node in ast.walk(tree) if _keeps(node) or _counts(node) for child in ast.walk(node) if not _counts(child)}
+    fixed = {
+        id(child)
+        for node in ast.walk(tree)
+        if _keeps(node) or _counts(node)
+        for child in ast.walk(node)
+        if not _counts(child)
+    }
     fixed |= {id(child) for node in ast.walk(tree) if _counts(node) for child in ast.walk(node.test)}
     for node in ast.walk(tree):
         if id(node) in fixed or _counts(node):
