@@ -123,9 +123,10 @@ def test_traceback_of_a_module(treadle_run, run_python, tmp_path):
 def test_environment_of_the_program(treadle_run, run_python, tmp_path):
     (tmp_path / "other.py").write_text("value = 5\n")
     (tmp_path / "main.py").write_text(
-        "import sys, os, other\nprint(other.value, __file__, sys.path[0], sys.argv, __spec__, __package__, '__cached__' in dir())\n"
- "
-        "       "print(sys.modules['__main__'].__dict__ is globals(), sorted(k for k in globals() if k.startswith('__') and k != '__annotations__'))\n"
+        "import sys, os, other\n"
+        "print(other.value, __file__, sys.path[0], sys.argv, __spec__, __package__, '__cached__' in dir())\n"
+        "names = sorted(k for k in globals() if k.startswith('__') and k != '__annotations__')\n"
+        "print(sys.modules['__main__'].__dict__ is globals(), names)\n"
     )
     assert treadle_run(tmp_path / "main.py", "x").stdout == run_python([str(tmp_path / "main.py"), "x"]).stdout
 
