@@ -36,7 +36,7 @@ nb::tuple memory_use() {
 }
 
 std::atomic<bool> ending{false};
-const std::thread::id main_thread = std::this_thread::get_id();
+const std::thread::id kMainThread = std::this_thread::get_id();
 
 void interpreter_ends() { ending = true; }
 
@@ -63,7 +63,7 @@ std::shared_ptr<device::Event> create_event() { return device::current_device().
 UnlockedWait::UnlockedWait() : state_(PyEval_SaveThread()) {}
 
 UnlockedWait::~UnlockedWait() {
-    while (ending && std::this_thread::get_id() != main_thread) std::this_thread::sleep_for(std::chrono::seconds(1));
+    while (ending && std::this_thread::get_id() != kMainThread) std::this_thread::sleep_for(std::chrono::seconds(1));
     PyEval_RestoreThread(state_);
 }
 

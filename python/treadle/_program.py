@@ -78,7 +78,7 @@ class Source:
         except (OSError, TypeError) as error:
             if _identity(function) not in _carried:
                 raise CompileError(
-                    f"kernel '{function.__name__}': its source text is not available ({error})"
+                    f"kernel '{function.__name__}': its source text is not available ({error}); put the kernel into a file"
                 ) from None
             self.file, self.first_line, self.text = _carried[_identity(function)]
 
@@ -151,7 +151,9 @@ class Program:
         try:
             tree = ast.parse(_statement(source.text))
             node = _find(tree, function, source)
-            self._texts[number] = FunctionWalker(resolve, 1, lines=source.text.splitlines()).function(node, _identifier(function.__name__))
+            self._texts[number] = FunctionWalker(resolve, 1, lines=source.text.splitlines()).function(
+                node, _identifier(function.__name__)
+            )
         except RecursionError:
             raise CompileError(f"kernel '{function.__name__}': an expression is nested too deeply") from None
         except UnsupportedSyntax as error:

@@ -21,6 +21,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="treadle", description="GPU programming from Python, on NVIDIA GPUs and on any CPU."
     )
+    parser.add_argument("--version", action="version", version=f"treadle {_version()}")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser(
         "run", help="run a program whose cupy and numba.cuda are Treadle: treadle run [-m MODULE | -c CODE | FILE] ARGS"
@@ -29,6 +30,21 @@ def main(argv: list[str] | None = None) -> int:
     cache = commands.add_parser("cache", help="look at or empty the cache of compiled kernels")
     cache.add_argument("action", choices=["list", "clear", "prefill"])
     chosen = parser.parse_args(arguments)
+    try:
+        return _answer(chosen)
+    except BrokenPipeError:
+        # Whoever read the output has enough; nothing may be written at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _version() -> str:
+    import treadle
+
+    return treadle.__version__
+
+
+def _answer(chosen: argparse.Namespace) -> int:
     if chosen.command == "info":
         return _info()
     if chosen.action == "prefill":

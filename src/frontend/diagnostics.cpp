@@ -28,8 +28,7 @@ void Diagnostics::fail(ErrorKind kind, std::size_t function, Span span, const st
         const int end = std::max(span.end, span.column + 1);
         std::string margin = line.substr(0, static_cast<std::size_t>(span.column));
         for (char& letter : margin) letter = letter == '\t' ? '\t' : ' ';
-        text += "\n    " + margin +
-                std::string(static_cast<std::size_t>(end - span.column), '^');
+        text += "\n    " + margin + std::string(static_cast<std::size_t>(end - span.column), '^');
     }
     if (!hint.empty()) text += "\n  hint: " + hint;
     throw Error(kind, text);

@@ -278,7 +278,9 @@ Entity Lowering::unary(std::string_view op, const Entity& a, Span span) {
         if (a.is(Entity::Kind::Literal))
             return is_float(type) ? Entity::floating(-a.float_value) : Entity::integer(-a.int_value);
         const DType wide = frame().strict || is_float(type) ? type : is_unsigned(type) ? DType::UInt64 : DType::Int64;
-        return Entity::scalar(emit(Opcode::Neg, ir::Type::scalar(wide), {as(a, wide)}), wide);
+        // As numba: negated in its own type, then widened.
+        const Entity negated = Entity::scalar(emit(Opcode::Neg, ir::Type::scalar(type), {as(a, type)}), type);
+        return Entity::scalar(as(negated, wide), wide);
     }
     if (is_float(type)) type_error(span, "bad operand type for unary ~: " + std::string(name_of(type)));
     if (a.is(Entity::Kind::Literal)) return Entity::integer(~a.int_value);

@@ -119,6 +119,10 @@ std::vector<FunctionSyntax> parse_program(std::string_view text) {
             throw Error(ErrorKind::Internal, "[syntax] expected (fn name (params) ...)");
         FunctionSyntax function;
         function.name = node.items[0].atom;
+        // The first parameter may bear the name of a head.
+        const Head first = node.items[1].head;
+        if (first != Head::List && first != Head::Atom)
+            function.params.emplace_back(kHeads[static_cast<std::size_t>(first)]);
         for (const Node& param : node.items[1].items) function.params.emplace_back(param.atom);
         function.body.assign(std::make_move_iterator(node.items.begin() + 2),
                              std::make_move_iterator(node.items.end()));

@@ -157,7 +157,6 @@ def test_randint(dtype):
         assert set(td.random.randint(-2, 0, 100, dtype=dtype).tolist()) == {-2, -1}
 
 
-@pytest.mark.xfail(strict=True, reason="a range of 2**64 does not fit the extension's argument")
 @pytest.mark.parametrize("dtype", ["int64", "uint64"])
 def test_randint_over_the_whole_type(dtype):
     info = np.iinfo(dtype)

@@ -192,7 +192,6 @@ def test_orders(same):
     assert a.strides == x.strides and a.T.strides == x.T.strides and a[:, ::-2].strides == x[:, ::-2].strides
 
 
-@pytest.mark.xfail(strict=True, reason="reshape and copy take order= and leave it out of account")
 def test_fortran_order(same):
     a, x = pair((3, 4))
     same(a.reshape(4, 3, order="F"), x.reshape(4, 3, order="F"))

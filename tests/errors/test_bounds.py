@@ -164,7 +164,8 @@ def test_environment(run_python, tmp_path):
     program = tmp_path / "bounds.py"
     program.write_text(
         "import sys, treadle as td\nfrom treadle import cuda\n@cuda.jit\ndef k(x):\n    x[cuda.grid(1)] = 1\n"
-        "k[1, 8](td.zeros(4))\ntry:\n    td.synchronize()\nexcept IndexError as e:\n    print('IndexError', 'line 5' in str(e) or ':5' in str(e))\n"
+        "k[1, 8](td.zeros(4))\ntry:\n    td.synchronize()\nexcept IndexError as e:\n"
+        "    print('IndexError', 'line 5' in str(e) or ':5' in str(e))\n"
     )
     assert run_python([str(program)], TREADLE_BOUNDS="raise").stdout.split() == ["IndexError", "True"]
     assert run_python([str(program)]).stdout == ""

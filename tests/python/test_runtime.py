@@ -271,7 +271,8 @@ print("end")
 def test_exit_after_an_unseen_fault(run_python, tmp_path):
     program = tmp_path / "fault.py"
     program.write_text(
-        "import treadle as td\nfrom treadle import cuda\n@cuda.jit(bounds='raise')\ndef k(x):\n    x[cuda.grid(1)] = 1\nk[1, 8](td.zeros(2))\n"
+        "import treadle as td\nfrom treadle import cuda\n@cuda.jit(bounds='raise')\n"
+        "def k(x):\n    x[cuda.grid(1)] = 1\nk[1, 8](td.zeros(2))\n"
     )
     assert run_python([str(program)], timeout=60).returncode == 0
 

@@ -137,7 +137,7 @@ class Generator:
     def bool_(self, depth=2):
         r = self.random
         if depth <= 0:
-            return f"{r.choice(self.ints)} {self.compare()} {r.choice(self.ints)}"
+            return f"({r.choice(self.ints)} {self.compare()} {r.choice(self.ints)})"
         d = depth - 1
         kind = r.randrange(9)
         if kind <= 2:
@@ -392,8 +392,16 @@ def _edits(tree):
                     yield node, field, block[:i] + inner + block[i + 1 :]
                     if statement.orelse:
                         yield node, field, block[:i] + statement.orelse + block[i + 1 :]
+    fixed = {
+        id(child)
+        for node in ast.walk(tree)
+        if _keeps(node) or _counts(node)
+        for child in ast.walk(node)
+        if not _counts(child)
+    }
+    fixed |= {id(child) for node in ast.walk(tree) if _counts(node) for child in ast.walk(node.test)}
     for node in ast.walk(tree):
-        if _keeps(node) or _counts(node):
+        if id(node) in fixed or _counts(node):
             continue
         for field, value in ast.iter_fields(node):
             values = value if isinstance(value, list) else [value]
@@ -404,7 +412,8 @@ def _edits(tree):
                     continue
                 smaller = []
                 for child in ast.iter_child_nodes(expr):
-                    if isinstance(child, ast.expr):
+                    # Types stay: a truth value must not take the place of a number.
+                    if isinstance(child, ast.expr) and (_is_truth(expr) or not _is_truth(child)):
                         smaller.append(child)
                 if not isinstance(node, (ast.While, ast.Assign, ast.AugAssign)) or field == "value":
                     smaller += [ast.Constant(1), ast.Constant(0), ast.Constant(1.5)]
@@ -413,6 +422,10 @@ def _edits(tree):
                 for replacement in smaller:
                     new = values[:i] + [replacement] + values[i + 1 :]
                     yield node, field, new if isinstance(value, list) else replacement
+
+
+def _is_truth(node):
+    return isinstance(node, (ast.Compare, ast.BoolOp)) or isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
 
 
 def _counts(node):

@@ -325,10 +325,12 @@ def jit(
     unknown = set(hints) - _HINT_OPTIONS
     if unknown:
         raise TypeError(f"jit: unknown option {sorted(unknown)[0]!r}")
+    where = "jit: bounds"
     if bounds is None:
         bounds = "raise" if boundscheck else os.environ.get("TREADLE_BOUNDS") or "guard"
+        where = "TREADLE_BOUNDS"
     if bounds not in _BOUNDS:
-        raise ValueError(f"jit: bounds: expected 'guard', 'raise' or 'off', got {bounds!r}")
+        raise ValueError(f"{where}: expected 'guard', 'raise' or 'off', got {bounds!r}")
     if host_arrays not in ("refuse", "copy"):
         raise ValueError(f"jit: host_arrays: expected 'refuse' or 'copy', got {host_arrays!r}")
     options = Options(bounds, fmad, fastmath, device, host_arrays, disabled_passes)

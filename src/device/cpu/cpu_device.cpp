@@ -82,7 +82,8 @@ public:
     bool wait_for(std::chrono::milliseconds limit) override {
         const auto end = std::chrono::steady_clock::now() + limit;
         for (const auto& stream : all_streams()) {
-            const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+            const auto left =
+                std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
             if (!stream->drain_for(std::max(left, std::chrono::milliseconds(0)))) return false;
         }
         return true;

@@ -18,7 +18,7 @@ constexpr std::int64_t kChunksPerWorker = 16;                // enough to balanc
 constexpr std::size_t kStreamBytes = std::size_t{48} << 20;  // arrays that no last-level cache share holds
 
 constexpr std::size_t kMostPending = 1000;                         // launches
-constexpr std::size_t kMostPendingBytes = std::size_t{512} << 20;  // of the arrays they work on
+constexpr std::size_t kMostPendingBytes = std::size_t{128} << 20;  // of the arrays they work on
 
 using Clock = std::chrono::steady_clock;
 

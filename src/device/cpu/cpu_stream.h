@@ -59,7 +59,7 @@ private:
     friend class CpuEvent;
     friend class CpuDevice;
     struct Item {
-        std::size_t bytes = 0;                     // of the arrays that it works on
+        std::size_t bytes = 0;       // of the arrays that it works on
         std::function<void()> work;  // empty: wait for stream and count
         std::vector<StorageRef> keeps;
         std::shared_ptr<CpuStream> other;
