@@ -106,6 +106,12 @@ def full_like(a: ndarray, fill_value: Any, dtype: Any = None, shape: Any = None)
     return full(new_shape, fill_value, name)
 
 
+def _holds_device_arrays(obj: Any) -> bool:
+    return isinstance(obj, (list, tuple)) and any(
+        isinstance(item, ndarray) or _holds_device_arrays(item) for item in obj
+    )
+
+
 def array(obj: Any, dtype: Any = None, copy: bool = True, order: str = "K", ndmin: int = 0) -> ndarray:
     """A new device array from a host array, a number, a nested sequence, or a device array (copied).
 
@@ -119,8 +125,8 @@ def array(obj: Any, dtype: Any = None, copy: bool = True, order: str = "K", ndmi
         name = obj._dtype_name if dtype is None else dtype_name(dtype)
         result = obj._astype(name) if copy or name != obj._dtype_name else obj
     else:
-        if isinstance(obj, (list, tuple)) and any(isinstance(item, ndarray) for item in obj):
-            return stack([asarray(item, dtype) for item in obj])
+        if _holds_device_arrays(obj):
+            return stack([array(item, dtype) for item in obj])
         host = np.asarray(obj) if dtype is None else np.asarray(obj, dtype=dtype_name(dtype))
         result = from_host(host)
         if is_fortran(order, "array") and result.ndim > 1:

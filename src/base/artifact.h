@@ -12,9 +12,10 @@ struct SourceText {
 };
 
 struct Artifact {
-    std::string object;   // relocatable object for the CPU device
-    int packet = 0;       // lanes of a packet
-    int param_slots = 0;  // 8-byte words of parameters
+    std::string object;      // relocatable object for the CPU device
+    int packet = 0;          // lanes of a packet
+    int param_slots = 0;     // 8-byte words of parameters
+    bool has_loops = false;  // its time depends on more than the number of threads
     double compile_ms = 0;
 };
 

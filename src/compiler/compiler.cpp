@@ -36,6 +36,8 @@ Artifact Compiler::compile(const CompileRequest& request) {
     Artifact artifact;
     artifact.object = std::move(kernel.bytes);
     artifact.packet = kernel.packet;
+    ir::walk(function.body,
+             [&](const ir::Op& op) { artifact.has_loops = artifact.has_loops || op.code == ir::Opcode::Loop; });
     artifact.param_slots = static_cast<int>(function.params.size());
     const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
     artifact.compile_ms = spent.count();

@@ -80,6 +80,7 @@ public:
     virtual ~Kernel() = default;
     int packet = 0;
     std::size_t code_bytes = 0;
+    bool has_loops = false;
     std::shared_ptr<const KernelDebug> debug;
 };
 
@@ -90,6 +91,7 @@ struct Launch {
     std::span<const std::uint64_t> params;
     std::span<Storage* const> uses;  // kept alive until the launch has run
     std::size_t bytes = 0;           // of all array arguments
+    std::uint64_t work_key = 0;      // of the numbers and shapes among the arguments: equal keys, equal work
 };
 
 class Event {

@@ -31,7 +31,7 @@ struct Header {
     std::uint32_t key_bytes;
     std::int32_t packet;
     std::int32_t param_slots;
-    std::uint32_t reserved;
+    std::uint32_t has_loops;
     double compile_ms;
     std::uint64_t object_bytes;
     std::uint64_t check;  // over everything before it and after it
@@ -108,6 +108,7 @@ std::optional<Parsed> parse(const std::string& bytes) {
     parsed.artifact.object = rest.substr(header.key_bytes);
     parsed.artifact.packet = header.packet;
     parsed.artifact.param_slots = header.param_slots;
+    parsed.artifact.has_loops = header.has_loops != 0;
     parsed.artifact.compile_ms = header.compile_ms;
     return parsed;
 }
@@ -168,6 +169,7 @@ std::string ArtifactCache::store(const std::string& key, const Artifact& artifac
     header.key_bytes = static_cast<std::uint32_t>(key.size());
     header.packet = artifact.packet;
     header.param_slots = artifact.param_slots;
+    header.has_loops = artifact.has_loops;
     header.compile_ms = artifact.compile_ms;
     header.object_bytes = artifact.object.size();
     const std::string rest = key + artifact.object;

@@ -56,6 +56,7 @@ void Arguments::add_array(DType dtype, int rank, Layout layout, const void* data
     for (int i = 0; i < rank; ++i) {
         words_.push_back(static_cast<std::uint64_t>(shape[i]));
         bytes *= static_cast<std::size_t>(shape[i]);
+        mix(static_cast<std::uint64_t>(shape[i]));
     }
     bytes_ += bytes;
     for (int i = 0; i < rank; ++i) words_.push_back(static_cast<std::uint64_t>(strides[i]));
@@ -157,6 +158,7 @@ void Function::launch_unchecked(const LaunchShape& shape, device::Stream& stream
     launch.params = arguments.words();
     launch.uses = arguments.uses();
     launch.bytes = arguments.bytes();
+    launch.work_key = arguments.work_key();
     stream.launch(launch);
 }
 

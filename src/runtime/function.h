@@ -20,6 +20,7 @@ public:
         signature_ += 'S';
         signature_ += static_cast<char>(dtype);
         words_.push_back(bits);
+        mix(bits);
     }
     void add_array(DType dtype, int rank, Layout layout, const void* data, const std::int64_t* shape,
                    const std::int64_t* strides, device::Storage* storage);
@@ -32,19 +33,24 @@ public:
         words_.clear();
         uses_.clear();
         bytes_ = 0;
+        work_key_ = 1;
     }
 
     const std::string& signature() const { return signature_; }
     const std::vector<std::uint64_t>& words() const { return words_; }
     const std::vector<device::Storage*>& uses() const { return uses_; }
     std::size_t bytes() const { return bytes_; }  // of all arrays
+    std::uint64_t work_key() const { return work_key_; }
     static std::vector<ArgType> types_of(std::string_view signature);
 
 private:
     std::string signature_;
     std::vector<std::uint64_t> words_;
     std::vector<device::Storage*> uses_;
+    void mix(std::uint64_t word) { work_key_ = (work_key_ ^ word) * 0x9e3779b97f4a7c15ull; }
+
     std::size_t bytes_ = 0;
+    std::uint64_t work_key_ = 1;
 };
 
 struct LaunchShape {

@@ -112,7 +112,6 @@ def test_array_of_device_arrays(same):
     same(td.array((a, a), dtype="float32"), np.array([[0, 1, 2]] * 2, "float32"))
 
 
-@pytest.mark.xfail(strict=True, reason="a list of device arrays and numbers is taken for arrays of one shape")
 def test_array_of_device_scalars_and_numbers(same):
     same(td.array([td.arange(3)[1], 5]), np.array([1, 5]))
     same(td.array([5, td.arange(3)[1]]), np.array([5, 1]))

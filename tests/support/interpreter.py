@@ -193,8 +193,10 @@ class Num:
     def __neg__(self):
         if is_float(self.t):
             return Num(-self.v, self.t)
+        # numba negates in the operand's type and widens the result.
+        own = "int64" if self.t == "bool" else self.t
         t = "uint64" if is_unsigned(self.t) else "int64"
-        return Num(wrap(-self.v, t), t)
+        return Num(wrap(wrap(-self.v, own), t), t)
 
     def __pos__(self):
         return self

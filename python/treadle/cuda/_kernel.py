@@ -179,9 +179,11 @@ class Dispatcher:
 
     def __getitem__(self, config: Any) -> Any:
         try:
-            return self._launchers[config]
+            launcher = self._launchers[config]
         except (KeyError, TypeError):
             return self._configure(config)
+        # 1.0 finds the launcher of 1, but is refused like everywhere.
+        return launcher if type(config[0]) is not float and type(config[1]) is not float else self._configure(config)
 
     def _configure(self, config: Any) -> Any:
         if self.options.device:

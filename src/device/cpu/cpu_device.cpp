@@ -52,6 +52,7 @@ public:
     std::shared_ptr<Kernel> load_kernel(const Artifact& artifact, std::shared_ptr<const KernelDebug> debug) override {
         auto kernel = std::make_shared<CpuKernel>(load_object(artifact.object));
         kernel->packet = artifact.packet;
+        kernel->has_loops = artifact.has_loops;
         kernel->code_bytes = artifact.object.size();
         kernel->debug = std::move(debug);
         return kernel;

@@ -20,6 +20,7 @@ public:
     KernelFunction function;
     // Running estimate of the time of one thread, by which launches are judged small; 0: unknown.
     mutable std::atomic<float> thread_ns{0};
+    mutable std::atomic<std::uint64_t> work_key{0};  // of the launch that was timed last
 
 private:
     CodeBlock code_;

@@ -184,7 +184,11 @@ void CpuStream::launch(const Launch& launch) {
     for (int d = 0; d < 3; ++d) threads *= static_cast<double>(info.block[d]) * static_cast<double>(info.grid[d]);
     if (threads == 0) return;
     const float known = kernel->thread_ns.load(std::memory_order_relaxed);
-    const bool is_small = known > 0 && threads * static_cast<double>(known) <= kInlineNs;
+    // A loop may run longer for other numbers than it did before.
+    const bool is_known =
+        known > 0 && (!kernel->has_loops || kernel->work_key.load(std::memory_order_relaxed) == launch.work_key);
+    const bool is_small = is_known && threads * static_cast<double>(known) <= kInlineNs;
+    kernel->work_key.store(launch.work_key, std::memory_order_relaxed);
     std::unique_lock lock(scheduler_.mutex);
     if (is_small && may_run_now()) {
         running_ = true;
