@@ -72,9 +72,10 @@ class Source:
 
     def __init__(self, function: types.FunctionType) -> None:
         try:
-            lines, self.first_line = inspect.getsourcelines(function)
+            # Of the code, not the function: a wrapper made with functools.wraps has a text of its own.
+            lines, self.first_line = inspect.getsourcelines(function.__code__)
             self.file = function.__code__.co_filename
-            self.text = textwrap.dedent("".join(lines))
+            self.text = "".join(lines)
         except (OSError, TypeError) as error:
             if _identity(function) not in _carried:
                 raise CompileError(
@@ -92,9 +93,9 @@ class Source:
 
 
 def _find(tree: ast.AST, function: types.FunctionType, source: Source) -> ast.FunctionDef | ast.Lambda:
-    if function.__name__ != "<lambda>":
+    if function.__code__.co_name != "<lambda>":
         for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
+            if isinstance(node, ast.FunctionDef) and node.name == function.__code__.co_name:
                 return node
     wanted = list(function.__code__.co_varnames[: function.__code__.co_argcount])
     found = [
@@ -114,6 +115,7 @@ class Program:
 
     def __init__(self, function: types.FunctionType) -> None:
         self._functions: list[types.FunctionType] = []
+        self._first = 1  # line of the tree at which the function being written begins
         self._texts: list[str] = []
         self.sources: list[tuple[str, int, str]] = []
         self._add(function)
@@ -136,24 +138,26 @@ class Program:
 
         def resolve(name: str, chain: list[str], node: ast.AST) -> tuple[str, int]:
             if name not in names and not hasattr(builtins, name):
-                raise UnsupportedSyntax(f"name '{name}' is not defined", node, 1)
+                raise UnsupportedSyntax(f"name '{name}' is not defined", node, self._first)
             value = names[name] if name in names else getattr(builtins, name)
             used = 0
             while used < len(chain) and _is_namespace(value):
                 if chain[used] in NOT_YET and getattr(value, "__name__", "") in ("treadle.cuda", "numba.cuda"):
-                    raise UnsupportedSyntax(f"cuda.{chain[used]} is not supported in kernels yet", node, 1)
+                    raise UnsupportedSyntax(f"cuda.{chain[used]} is not supported in kernels yet", node, self._first)
                 if not hasattr(value, chain[used]):
-                    raise UnsupportedSyntax(f"'{name}' has no attribute '{chain[used]}'", node, 1)
+                    raise UnsupportedSyntax(f"'{name}' has no attribute '{chain[used]}'", node, self._first)
                 value = getattr(value, chain[used])
                 used += 1
             return self._value(value, ".".join([name, *chain[:used]]), node), used
 
         try:
-            tree = ast.parse(_statement(source.text))
+            outer = self._first
+            tree, before = _parse(source.text, function.__code__.co_name == "<lambda>")
             node = _find(tree, function, source)
-            self._texts[number] = FunctionWalker(resolve, 1, lines=source.text.splitlines()).function(
-                node, _identifier(function.__name__)
-            )
+            self._first = 1 + before
+            walker = FunctionWalker(resolve, self._first, lines=[""] * before + source.text.splitlines())
+            self._texts[number] = walker.function(node, _identifier(function.__code__.co_name))
+            self._first = outer
         except RecursionError:
             raise CompileError(f"kernel '{function.__name__}': an expression is nested too deeply") from None
         except UnsupportedSyntax as error:
@@ -196,11 +200,23 @@ class Program:
             if hasattr(value, "shape")
             else "kernels know numbers, tuples, math, numpy types and device functions"
         )
-        raise UnsupportedSyntax(f"'{name}' is a {type(value).__name__}, which kernels cannot use", node, 1, hint)
+        raise UnsupportedSyntax(
+            f"'{name}' is a {type(value).__name__}, which kernels cannot use", node, self._first, hint
+        )
 
 
 def _identifier(name: str) -> str:
     return name if name.isidentifier() else "lambda_"
+
+
+def _parse(text: str, is_lambda: bool) -> tuple[ast.Module, int]:
+    """The tree of a function's text and the number of lines put before it."""
+    if is_lambda:
+        return ast.parse(_statement(textwrap.dedent(text))), 0
+    # An indented function stands in a block: its comments and strings may begin anywhere, so nothing is taken off its lines.
+    if text[:1].isspace():
+        return ast.parse("if True:\n" + text), 1
+    return ast.parse(text), 0
 
 
 def _statement(text: str) -> str:

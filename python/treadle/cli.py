@@ -10,6 +10,7 @@ import runpy
 import sys
 import time
 import types
+from importlib.machinery import SourceFileLoader
 from typing import Any
 
 
@@ -80,7 +81,7 @@ def _run(arguments: list[str]) -> int:
             # Kernels are compiled from their text, so it is kept where the standard library looks for it.
             text = arguments[1]
             linecache.cache["<string>"] = (len(text), None, text.splitlines(keepends=True), "<string>")
-            _execute(compile(text, "<string>", "exec"), None)
+            _execute(compile(text, "<string>", "exec", dont_inherit=True), None)
         else:
             _run_file(arguments)
     except SystemExit:
@@ -105,7 +106,7 @@ def _run_file(arguments: list[str]) -> None:
         raise SystemExit(2) from None
     sys.path.insert(0, os.path.dirname(os.path.realpath(path)))
     absolute = os.path.abspath(path)
-    _execute(compile(source, absolute, "exec"), absolute)
+    _execute(compile(source, absolute, "exec", dont_inherit=True), absolute)
 
 
 def _execute(code: types.CodeType, path: str | None) -> None:
@@ -114,6 +115,7 @@ def _execute(code: types.CodeType, path: str | None) -> None:
     module.__dict__.update(__builtins__=builtins, __spec__=None, __package__=None, __cached__=None)
     if path is not None:
         module.__dict__["__file__"] = path
+        module.__dict__["__loader__"] = SourceFileLoader("__main__", path)
     sys.modules["__main__"] = module
     exec(code, module.__dict__)
 

@@ -22,6 +22,21 @@ std::string suffix_of(DType type) {
     return std::string(name_of(type));
 }
 
+// Whether control can reach the end of a region.
+bool falls_through(const ir::Region& region) {
+    if (region.empty()) return true;
+    const ir::Op& last = region.back();
+    if (last.code == Opcode::If) return falls_through(last.regions[0]) || falls_through(last.regions[1]);
+    if (last.code == Opcode::Loop) {
+        // while True without break: left by return only.
+        const ir::Region& condition = last.regions[1];
+        bool breaks = false;
+        ir::walk(last.regions[2], [&](const ir::Op& op) { breaks = breaks || op.code == Opcode::Break; });
+        return breaks || condition.size() != 2 || condition[0].code != Opcode::Const || condition[0].imm == 0;
+    }
+    return !ir::info(last.code).has('t');
+}
+
 }  // namespace
 
 const Builtin* find_builtin(std::string_view text) {
@@ -258,9 +273,15 @@ Entity Lowering::inline_call(const FunctionSyntax& syntax, std::size_t function,
         scope.regions.resize(1);
         regions_.push_back(&scope.regions[0]);
         statements(syntax.body);
+        const std::string name = this->frame().prefix + "#return";
+        const bool gives_value = types_.count(name) != 0 && types_[name].type.kind > VarType::Kind::None;
+        if (gives_value && falls_through(scope.regions[0])) {
+            type_error(syntax.body.empty() ? span : syntax.body.back().span,
+                       "'" + syntax.name + "' returns a value on one path and nothing on another",
+                       "return a value on every path");
+        }
         regions_.pop_back();
         emit(std::move(scope));
-        const std::string name = this->frame().prefix + "#return";
         if (types_.count(name) != 0) result = read_variable(name, span);
     } else {
         statements(syntax.body);

@@ -26,6 +26,11 @@ std::uint64_t truncated(DType type, std::uint64_t bits) {
 
 ValueId Lowering::emit(ir::Op op) {
     op.line = static_cast<std::int32_t>(here_function_ << ir::kLineBits) | (here_.line + 1);
+    constexpr std::size_t kMostValues = 300'000;
+    if (function_.values.size() > kMostValues) {
+        fail(ErrorKind::Compile, here_,
+             "the kernel grows too large: device functions are compiled into every place that calls them");
+    }
     if (op.type.kind != ir::Type::Kind::None) op.result = function_.new_value(op.type);
     op.exact = frame().strict;
     const ValueId result = op.result;

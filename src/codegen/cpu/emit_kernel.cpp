@@ -169,9 +169,29 @@ void Emitter::packet(Value* thread, Value* y, Value* z, Value* limit) {
     exits_ = {};
     alive_ = jumps_of(function_.body).returns ? mask_slot(mask_, "alive") : nullptr;
     packet_end_ = block("packet_end");
+    clear_variables();
     region(function_.body);
     branch_to(packet_end_);
     builder_.SetInsertPoint(packet_end_);
+}
+
+// A variable that a path leaves unassigned reads as zero, and an array as an empty one: its pointer must still be
+// readable.
+void Emitter::clear_variables() {
+    for (std::size_t i = 0; i < variables_.size(); ++i) {
+        llvm::Type* type = variables_[i]->getAllocatedType();
+        Value* zero = llvm::Constant::getNullValue(type);
+        if (function_.variables[i].type.is_pointer()) {
+            if (nothing_ == nullptr) {
+                auto* words = llvm::ArrayType::get(builder_.getInt64Ty(), 8);
+                nothing_ = new llvm::GlobalVariable(module_, words, true, llvm::GlobalValue::PrivateLinkage,
+                                                    llvm::Constant::getNullValue(words), "nothing");
+            }
+            zero = builder_.CreatePtrToInt(nothing_, builder_.getInt64Ty());
+            if (type->isVectorTy()) zero = splat(zero);
+        }
+        builder_.CreateStore(zero, variables_[i]);
+    }
 }
 
 void Emitter::flat_indices(Value* thread) {

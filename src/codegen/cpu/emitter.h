@@ -65,6 +65,7 @@ private:
     void blocks();
     void packets(Value* block);
     void packet(Value* thread, Value* y, Value* z, Value* limit);
+    void clear_variables();
     void flat_indices(Value* thread);
     // emit_control.cpp
     void region(const ir::Region& region);
@@ -175,6 +176,7 @@ private:
     std::vector<Value*> values_;
     std::vector<llvm::AllocaInst*> variables_;
     std::vector<llvm::Constant*> tables_;
+    llvm::Constant* nothing_ = nullptr;  // what empty arrays point to
     Value* mask_ = nullptr;
     Exits exits_;
     llvm::AllocaInst* alive_ = nullptr;  // lanes that have not returned

@@ -45,7 +45,17 @@ public:
     }
 
     const Attributes& attributes() const override { return attributes_; }
-    StorageRef allocate(std::size_t size_bytes) override { return memory_.allocate(size_bytes); }
+    StorageRef allocate(std::size_t size_bytes) override {
+        try {
+            return memory_.allocate(size_bytes);
+        } catch (const Error& error) {
+            if (error.kind() != ErrorKind::Memory) throw;
+            // Work that has not run yet may hold what nobody else needs.
+            for (const auto& stream : all_streams()) stream->drain();
+            memory_.release_cached();
+            return memory_.allocate(size_bytes);
+        }
+    }
     MemoryUse memory_use() const override { return memory_.use(); }
     void release_cached_memory() override { memory_.release_cached(); }
 
