@@ -125,16 +125,8 @@ CALLS = {
 }
 
 
-KNOWN = {
-    "axis type": "int() is applied to the axis",
-    "slice of floats": "the limits are truncated silently",
-}
-
-
 @pytest.mark.parametrize("case", CALLS)
-def test_messages(case, request):
-    if case in KNOWN:
-        request.applymarker(pytest.mark.xfail(strict=True, reason=KNOWN[case]))
+def test_messages(case):
     call, exception, message = CALLS[case]
     with pytest.raises(exception, match=message):
         call()

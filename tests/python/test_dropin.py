@@ -131,7 +131,6 @@ def test_environment_of_the_program(treadle_run, run_python, tmp_path):
     assert treadle_run(tmp_path / "main.py", "x").stdout == run_python([str(tmp_path / "main.py"), "x"]).stdout
 
 
-@pytest.mark.xfail(strict=True, reason="the path stays relative; python makes it absolute")
 def test_relative_path(treadle_run, run_python, tmp_path):
     (tmp_path / "main.py").write_text("print(__file__)\n1 / 0\n")
     ours, pythons = treadle_run("main.py", "x"), run_python(["main.py", "x"])
@@ -143,10 +142,7 @@ def test_standard_input(treadle_run):
     assert result.stdout == "text!\n"
 
 
-FORK = pytest.mark.xfail(strict=True, reason="import cupy starts the device (Stream.null)")
-
-
-@pytest.mark.parametrize("method", ["spawn", "forkserver", pytest.param("fork", marks=FORK)])
+@pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
 def test_multiprocessing(method, treadle_run, tmp_path):
     (tmp_path / "main.py").write_text(
         "import multiprocessing as mp\n"
@@ -218,7 +214,6 @@ print(cuda is again, numba.cuda is again, hasattr(cuda, "jit"), float(cupy.ones(
     )
 
 
-@pytest.mark.xfail(strict=True, reason="get_array_module calls the array function any")
 def test_names_without_numba(treadle_run):
     code = """
 import numba, cupy as cp, numpy as np

@@ -255,7 +255,6 @@ def test_exit_with_work_in_flight(run_python, tmp_path):
     assert "leaked" not in result.stderr and "Error" not in result.stderr
 
 
-@pytest.mark.xfail(strict=True, reason="nanobind reports a leaked Stream at exit")
 def test_exit_with_objects_alive(run_python):
     code = """
 import treadle as td
@@ -291,7 +290,6 @@ def doubled(x):
     x[i] = twice(x[i])
 
 
-@pytest.mark.xfail(strict=True, reason="the source text is not part of the pickle")
 def test_cloudpickle(run_python, tmp_path):
     cloudpickle = pytest.importorskip("cloudpickle")
 
