@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <memory>
 
 namespace treadle {
@@ -23,17 +24,29 @@ void ThreadPool::submit(std::function<void()> task) {
     {
         const std::lock_guard lock(mutex_);
         tasks_.push_back(std::move(task));
+        ++waiting_tasks_;
     }
-    wake_.notify_one();
+    // All of them: the first task of a launch brings more at once, and waking takes longer than looking.
+    wake_.notify_all();
 }
 
 void ThreadPool::work() {
     std::unique_lock lock(mutex_);
     while (true) {
-        wake_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
+        // Launches come in rows: looking out a little while costs less than being woken.
+        if (tasks_.empty() && !stopping_) {
+            lock.unlock();
+            const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(60);
+            while (waiting_tasks_.load(std::memory_order_relaxed) == 0 && std::chrono::steady_clock::now() < end)
+                std::this_thread::yield();
+            lock.lock();
+        }
+        if (tasks_.empty() && !stopping_) wake_.wait(lock);
+        if (tasks_.empty() && !stopping_) continue;
         if (tasks_.empty()) return;
         const std::function<void()> task = std::move(tasks_.front());
         tasks_.pop_front();
+        --waiting_tasks_;
         lock.unlock();
         task();
         lock.lock();

@@ -4,6 +4,7 @@
 // starts it works on it at once, and the others join while there is something left.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -35,6 +36,7 @@ private:
     std::mutex mutex_;
     std::condition_variable wake_;
     std::deque<std::function<void()>> tasks_;
+    std::atomic<int> waiting_tasks_{0};  // what idle workers look at before they sleep
     bool stopping_ = false;
     std::vector<std::thread> threads_;
 };

@@ -14,7 +14,7 @@ namespace {
 constexpr double kInlineNs = 20'000;                         // work below this runs in the calling thread
 constexpr double kUnknownThreadNs = 5;                       // of a kernel that has not run yet
 constexpr double kChunkNs = 20'000;                          // what a worker takes at once, at least
-constexpr std::int64_t kChunksPerWorker = 16;                // enough to balance uneven blocks
+constexpr std::int64_t kChunksPerWorker = 32;                // enough to balance uneven blocks
 constexpr std::size_t kStreamBytes = std::size_t{48} << 20;  // arrays that no last-level cache share holds
 
 constexpr std::size_t kMostPending = 1000;                         // launches
