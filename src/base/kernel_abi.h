@@ -10,17 +10,19 @@ struct LaunchInfo;
 
 // The first fault of a launch; written once.
 struct FaultRecord {
+    static constexpr int kMostAxes = 8;  // of the shape that is kept for the message
     std::int64_t line;
     std::int64_t axis;
     std::int64_t index;
-    std::int64_t extent;
+    std::int64_t rank;
+    std::int64_t shape[kMostAxes];
     std::int32_t block[3];
     std::int32_t thread[3];
 };
 
-// Called by a kernel for a lane whose index lies outside. thread is the linear thread index.
+// Called by a kernel for a lane whose index lies outside. shape has rank extents; block and thread are linear indices.
 using FaultFunction = void (*)(const LaunchInfo* info, std::int64_t line, std::int64_t axis, std::int64_t index,
-                               std::int64_t extent, std::int64_t block, std::int64_t thread);
+                               const std::int64_t* shape, std::int64_t rank, std::int64_t block, std::int64_t thread);
 
 struct LaunchInfo {
     std::int32_t block[3];

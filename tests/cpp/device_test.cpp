@@ -162,13 +162,15 @@ TEST(FaultSlot, namesPlaceAndThread) {
     static_assert(ir::kLineBits == 20, "the CPU device splits line numbers the same way");
     FaultSlot slot;
     LaunchInfo info{{4, 2, 1}, {3, 2, 1}, nullptr, &slot, 0};
-    FaultSlot::report(&info, (1 << 20) | 3, 0, 12, 10, 4, 5);
+    const std::int64_t shape[] = {10, 3};
+    FaultSlot::report(&info, (1 << 20) | 3, 0, 12, shape, 2, 4, 5);
     KernelDebug debug{"k", {{"a.py", 1, ""}, {"b.py", 100, ""}}};
     try {
         std::rethrow_exception(slot.error(&debug));
     } catch (const Error& error) {
         EXPECT_STREQ(error.what(),
-                     "kernel 'k': index 12 is out of bounds for axis 0 with size 10 (block (1, 1, 0), thread (1, 1, "
+                     "kernel 'k': index 12 is out of bounds for axis 0 of an array of shape (10, 3) (block (1, 1, 0), "
+                     "thread (1, 1, "
                      "0))\n  File \"b.py\", line 102");
     }
 }

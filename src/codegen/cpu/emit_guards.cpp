@@ -191,13 +191,23 @@ llvm::Function* Emitter::slow_function(bool is_store, std::size_t rank, DType el
             if (function_.bounds == ir::Bounds::Raise) {
                 builder_.SetInsertPoint(bad);
                 auto* type_of_fault = llvm::FunctionType::get(
-                    builder_.getVoidTy(), {pointer, number, number, number, number, number, number}, false);
+                    builder_.getVoidTy(), {pointer, number, number, number, pointer, number, number, number}, false);
+                Value* shape = nullptr;
+                {
+                    llvm::IRBuilder<> at_entry(entry, entry->begin());
+                    shape = at_entry.CreateAlloca(llvm::ArrayType::get(number, rank));
+                }
+                for (unsigned other = 0; other < rank; ++other) {
+                    builder_.CreateStore(item(1 + 3 * other),
+                                         builder_.CreateConstInBoundsGEP1_64(number, shape, other));
+                }
                 Value* info = function->getArg(1);
                 Value* field =
                     builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), info, offsetof(LaunchInfo, fault));
                 Value* thread = builder_.CreateAdd(function->getArg(3), lane);
                 builder_.CreateCall(type_of_fault, builder_.CreateLoad(pointer, field),
-                                    {info, function->getArg(4), i64(axis), index, extent, function->getArg(2), thread});
+                                    {info, function->getArg(4), i64(axis), index, shape,
+                                     i64(static_cast<std::int64_t>(rank)), function->getArg(2), thread});
                 builder_.CreateBr(next);
             }
             builder_.SetInsertPoint(good);
@@ -233,17 +243,21 @@ void Emitter::report_fault(const Access& access, std::size_t axis, Value* index,
     builder_.SetInsertPoint(bad);
     Value* lane = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask_bits(outside), builder_.getTrue());
     if (index->getType()->isVectorTy()) index = builder_.CreateExtractElement(index, lane);
-    Value* extent = access.shape[axis];
-    if (extent->getType()->isVectorTy()) extent = builder_.CreateExtractElement(extent, lane);
+    Value* shape = slot(llvm::ArrayType::get(builder_.getInt64Ty(), access.rank), "shape");
+    for (unsigned other = 0; other < access.rank; ++other) {
+        Value* extent = access.shape[other];
+        if (extent->getType()->isVectorTy()) extent = builder_.CreateExtractElement(extent, lane);
+        builder_.CreateStore(extent, builder_.CreateConstInBoundsGEP1_64(builder_.getInt64Ty(), shape, other));
+    }
     llvm::Type* number = builder_.getInt64Ty();
     llvm::Type* pointer = builder_.getPtrTy();
-    auto* type =
-        llvm::FunctionType::get(builder_.getVoidTy(), {pointer, number, number, number, number, number, number}, false);
+    auto* type = llvm::FunctionType::get(builder_.getVoidTy(),
+                                         {pointer, number, number, number, pointer, number, number, number}, false);
     Value* field = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), info_, offsetof(LaunchInfo, fault));
     Value* thread = builder_.CreateAdd(builder_.CreateZExt(thread_base_, number), lane);
-    builder_.CreateCall(
-        type, builder_.CreateLoad(pointer, field),
-        {info_, i64(access.op->line), i64(static_cast<std::int64_t>(axis)), index, extent, block_number_, thread});
+    builder_.CreateCall(type, builder_.CreateLoad(pointer, field),
+                        {info_, i64(access.op->line), i64(static_cast<std::int64_t>(axis)), index, shape,
+                         i64(static_cast<std::int64_t>(access.rank)), block_number_, thread});
     builder_.CreateBr(after);
     builder_.SetInsertPoint(after);
 }

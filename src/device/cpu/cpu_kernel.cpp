@@ -1,5 +1,7 @@
 #include "device/cpu/cpu_kernel.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace treadle::device {
@@ -9,6 +11,15 @@ constexpr int kLineBits = 20;  // ir::kLineBits; checked by a test
 
 std::string coordinates(const std::int32_t* values) {
     return "(" + std::to_string(values[0]) + ", " + std::to_string(values[1]) + ", " + std::to_string(values[2]) + ")";
+}
+
+std::string shape_text(const FaultRecord& fault) {
+    std::string text = "(";
+    for (std::int64_t i = 0; i < fault.rank; ++i) {
+        if (i == FaultRecord::kMostAxes) return text + ", ...)";
+        text += (i != 0 ? ", " : "") + std::to_string(fault.shape[i]);
+    }
+    return text + (fault.rank == 1 ? ",)" : ")");
 }
 
 std::string place(const KernelDebug& debug, std::int64_t line) {
@@ -22,11 +33,12 @@ std::string place(const KernelDebug& debug, std::int64_t line) {
 }  // namespace
 
 void FaultSlot::report(const LaunchInfo* info, std::int64_t line, std::int64_t axis, std::int64_t index,
-                       std::int64_t extent, std::int64_t block, std::int64_t thread) {
+                       const std::int64_t* shape, std::int64_t rank, std::int64_t block, std::int64_t thread) {
     auto* slot = static_cast<FaultSlot*>(info->fault_state);
     const std::lock_guard lock(slot->mutex_);
     if (slot->first_) return;
-    FaultRecord record{line, axis, index, extent, {}, {}};
+    FaultRecord record{line, axis, index, rank, {}, {}, {}};
+    std::copy_n(shape, std::min<std::int64_t>(rank, FaultRecord::kMostAxes), record.shape);
     record.block[0] = static_cast<std::int32_t>(block % info->grid[0]);
     record.block[1] = static_cast<std::int32_t>(block / info->grid[0] % info->grid[1]);
     record.block[2] = static_cast<std::int32_t>(block / info->grid[0] / info->grid[1]);
@@ -41,7 +53,7 @@ std::exception_ptr FaultSlot::error(const KernelDebug* debug) const {
     const FaultRecord& fault = *first_;
     std::string text = "kernel " + (debug != nullptr ? "'" + debug->name + "'" : std::string("")) + ": index " +
                        std::to_string(fault.index) + " is out of bounds for axis " + std::to_string(fault.axis) +
-                       " with size " + std::to_string(fault.extent) + " (block " + coordinates(fault.block) +
+                       " of an array of shape " + shape_text(fault) + " (block " + coordinates(fault.block) +
                        ", thread " + coordinates(fault.thread) + ")";
     if (debug != nullptr) text += place(*debug, fault.line);
     return std::make_exception_ptr(Error(ErrorKind::Index, text));

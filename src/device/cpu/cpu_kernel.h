@@ -30,7 +30,7 @@ private:
 class FaultSlot {
 public:
     static void report(const LaunchInfo* info, std::int64_t line, std::int64_t axis, std::int64_t index,
-                       std::int64_t extent, std::int64_t block, std::int64_t thread);
+                       const std::int64_t* shape, std::int64_t rank, std::int64_t block, std::int64_t thread);
     // The error as the user sees it: kernel, file and line, block, thread, index and extent. Null when nothing
     // happened.
     std::exception_ptr error(const KernelDebug* debug) const;
