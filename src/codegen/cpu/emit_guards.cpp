@@ -31,38 +31,10 @@ Emitter::Value* Emitter::strided_gather(Value* base, Value* offset, Value* strid
     return gather(builder_.CreateAdd(base, offset), steps, elem, nullptr);
 }
 
-// Loads through any indices. Lanes that are inactive or outside read element 0, and the latter give zero.
-Emitter::Value* Emitter::varying_load(const Access& access) {
-    const DType elem = access.op->elem;
+// Byte offsets of all lanes of an access with any indices, and the lanes that are inside; null where bounds are not
+// tested.
+std::pair<Emitter::Value*, Emitter::Value*> Emitter::varying_offsets(const Access& access) {
     Value* ok = nullptr;
-    std::vector<Value*> indices;
-    for (std::size_t axis = 0; axis < access.rank; ++axis) {
-        Value* index = widen(access.indices[axis], access.shapes[axis], builder_.getInt64Ty());
-        if (function_.bounds != ir::Bounds::Off) {
-            Value* original = access.shapes[axis].is_uniform() ? access.originals[axis] : index;
-            if (!access.is_wrapped[axis]) index = wrapped(access, axis, index);
-            Value* one = inside(access, axis, index);
-            ok = ok == nullptr ? one : builder_.CreateAnd(ok, one);
-            if (function_.bounds == ir::Bounds::Raise) report_fault(access, axis, original, one);
-        }
-        indices.push_back(index);
-    }
-    Value* offsets = offset_of(access, indices);
-    if (!offsets->getType()->isVectorTy()) offsets = splat(offsets);
-    Value* safe = function_.bounds == ir::Bounds::Off ? mask_ : mask_and(mask_, ok);
-    Value* loaded = gather(access.pointer, offsets, elem, safe);
-    if (ok != nullptr) loaded = builder_.CreateSelect(ok, loaded, llvm::Constant::getNullValue(loaded->getType()));
-    return from_memory(loaded, elem);
-}
-
-void Emitter::varying_store(const Access& access, Value* value) {
-    const DType elem = access.op->elem;
-    value = value->getType()->getScalarType() == memory_type(elem) ? value : to_memory(value, elem);
-    if (options_.target.isa != VectorIsa::Avx512 || size_of(elem) < 4) {
-        slow_store(access, value);
-        return;
-    }
-    Value* ok = mask_;
     std::vector<Value*> indices;
     for (std::size_t axis = 0; axis < access.rank; ++axis) {
         Value* index = widen(access.indices[axis], access.shapes[axis], builder_.getInt64Ty());
@@ -76,11 +48,30 @@ void Emitter::varying_store(const Access& access, Value* value) {
         indices.push_back(index);
     }
     Value* offsets = offset_of(access, indices);
-    if (!offsets->getType()->isVectorTy()) offsets = splat(offsets);
+    return {offsets->getType()->isVectorTy() ? offsets : splat(offsets), ok};
+}
+
+// Loads through any indices. Lanes that are inactive or outside read element 0, and the latter give zero.
+Emitter::Value* Emitter::varying_load(const Access& access) {
+    const auto [offsets, ok] = varying_offsets(access);
+    Value* loaded = gather(access.pointer, offsets, access.op->elem, mask_and(mask_, ok));
+    if (ok != nullptr) loaded = builder_.CreateSelect(ok, loaded, llvm::Constant::getNullValue(loaded->getType()));
+    return from_memory(loaded, access.op->elem);
+}
+
+void Emitter::varying_store(const Access& access, Value* value) {
+    const DType elem = access.op->elem;
+    value = value->getType()->getScalarType() == memory_type(elem) ? value : to_memory(value, elem);
+    if (options_.target.isa != VectorIsa::Avx512 || size_of(elem) < 4) {
+        slow_store(access, value);
+        return;
+    }
+    const auto [offsets, ok] = varying_offsets(access);
+    Value* lanes = mask_and(mask_, ok);
     Value* base = access.pointer->getType()->isVectorTy() ? access.pointer : splat(access.pointer);
     Value* pointers = builder_.CreateIntToPtr(builder_.CreateAdd(base, offsets), vector_of(builder_.getPtrTy()));
     builder_.CreateMaskedScatter(value, pointers, llvm::Align(static_cast<std::uint64_t>(size_of(elem))),
-                                 ok != nullptr ? ok : all_lanes());
+                                 lanes != nullptr ? lanes : all_lanes());
 }
 
 // A quantity of each lane for the out-of-line functions: first value and distance where it is linear, else through

@@ -75,7 +75,6 @@ private:
     void leave(const ir::Op& loop, Value* lanes);
     void emit_scope(const ir::Op& op);
     void emit_jump(const ir::Op& op);
-    void after_jumps(const Jumps& jumps, const ir::Region& rest_of, std::size_t next, llvm::BasicBlock* end);
     Value* remaining(Value* mask, const Jumps& jumps);
     static Jumps jumps_of(const ir::Op& op);
     static Jumps jumps_of(const ir::Region& region);
@@ -111,6 +110,7 @@ private:
     bool is_spread(const Access& access) const;
     Value* uniform_load(const Access& access);
     Value* linear_load(const Access& access);
+    std::pair<Value*, Value*> varying_offsets(const Access& access);
     Value* varying_load(const Access& access);
     void uniform_store(const Access& access, Value* value);
     void linear_store(const Access& access, Value* value);
