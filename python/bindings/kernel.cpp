@@ -124,9 +124,10 @@ void read_shape(nb::handle value, std::int64_t* into, const char* what) {
 }
 
 Launcher make_launcher(std::shared_ptr<runtime::Function> function, nb::handle grid, nb::handle block,
-                       std::shared_ptr<device::Stream> stream, std::vector<std::string> names,
-                       bool copies_host_arrays) {
+                       std::shared_ptr<device::Stream> stream, std::int64_t shared_bytes,
+                       std::vector<std::string> names, bool copies_host_arrays) {
     Launcher launcher{std::move(function), {}, std::move(stream), std::move(names), copies_host_arrays};
+    launcher.shape.shared_bytes = shared_bytes;
     read_shape(grid, launcher.shape.grid, "grid");
     read_shape(block, launcher.shape.block, "block");
     return launcher;
@@ -207,7 +208,7 @@ void bind_kernel(nb::module_& module) {
     module.def("make_function", &make_function, nb::arg("name"), nb::arg("program"), nb::arg("sources"),
                nb::arg("bounds"), nb::arg("contract"), nb::arg("fastmath"), nb::arg("disabled_passes"));
     module.def("make_launcher", &make_launcher, nb::arg("function"), nb::arg("grid"), nb::arg("block"),
-               nb::arg("stream").none(), nb::arg("names"), nb::arg("copies_host_arrays"));
+               nb::arg("stream").none(), nb::arg("shared_bytes"), nb::arg("names"), nb::arg("copies_host_arrays"));
     module.def("compiler_is_loaded", &runtime::compiler_is_loaded);
     module.def("compiler_load_ms", &runtime::compiler_load_ms);
 }

@@ -45,6 +45,7 @@ def _builtin_names() -> dict[Any, str]:
 
 
 _BUILTINS = _builtin_names()
+_MOST_CONSTANT_BYTES = 1 << 20  # the text of a kernel holds them
 
 
 # Source text that came along with pickled kernels, by what identifies their functions.
@@ -181,6 +182,8 @@ class Program:
             return "(tuple " + " ".join(self._value(item, name, node) for item in value) + ")"
         if isinstance(value, str):
             return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        if isinstance(value, np.ndarray):
+            return self._constant_array(value, name, node)
         kernel_type = getattr(value, "_treadle_dtype", None)
         if type(value).__module__.startswith("numba.") and str(value) in SUPPORTED:
             kernel_type = str(value)
@@ -203,6 +206,22 @@ class Program:
         raise UnsupportedSyntax(
             f"'{name}' is a {type(value).__name__}, which kernels cannot use", node, self._first, hint
         )
+
+
+    def _constant_array(self, value: np.ndarray[Any, Any], name: str, node: ast.AST) -> str:
+        """A host array as it is now; the kernel reads its own copy."""
+        if value.dtype.name not in SUPPORTED:
+            raise UnsupportedSyntax(f"'{name}' is an array of {value.dtype}, which kernels cannot use", node, self._first)
+        if value.nbytes > _MOST_CONSTANT_BYTES:
+            raise UnsupportedSyntax(
+                f"'{name}' has {value.nbytes} bytes, and constant arrays at most {_MOST_CONSTANT_BYTES}",
+                node,
+                self._first,
+                "pass the array as an argument",
+            )
+        extents = " ".join(map(str, value.shape))
+        native = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("="))
+        return f'(constarray {value.dtype.name} (tuple {extents}) "{native.tobytes().hex()}")'
 
 
 def _identifier(name: str) -> str:

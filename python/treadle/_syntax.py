@@ -253,13 +253,13 @@ class FunctionWalker:
                 return f"(slice {self._expr(lower)} {self._expr(upper)} {self._expr(step)})"
             case ast.Tuple(elts=elements):
                 return "(tuple " + " ".join(map(self._expr, elements)) + ")"
-            case ast.Call(func=function, args=args, keywords=[]):
-                return f"(call{self._span(node)} {self._expr(function)} " + " ".join(map(self._expr, args)) + ")"
-            case ast.Call(func=function, keywords=keywords):
-                self._expr(function)  # what is not supported at all is said first
-                raise self._unsupported(
-                    "calls in kernels take positional arguments", keywords[0], "drop the argument's name"
-                )
+            case ast.Call(func=function, args=args, keywords=keywords):
+                parts = [self._expr(function), *map(self._expr, args)]
+                for keyword in keywords:
+                    if keyword.arg is None:
+                        raise self._unsupported("calls in kernels take no ** arguments", keyword)
+                    parts.append(f"(kw {keyword.arg} {self._expr(keyword.value)})")
+                return f"(call{self._span(node)} {' '.join(parts)})"
         kind = type(node).__name__
         raise self._unsupported(
             f"{_CONSTRUCTS.get(kind, kind)} is not supported in kernels", node, _HINTS.get(kind, "")

@@ -31,6 +31,10 @@ class DeviceError(TreadleError, RuntimeError):
         return match.group(0) if match else ""
 
 
+class DivergentBarrierError(TreadleError, RuntimeError):
+    """Some threads of a block reached a barrier that others did not; the message names both places."""
+
+
 class OutOfMemoryError(TreadleError, MemoryError):
     """The device has no memory left for an allocation."""
 

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "base/kernel_facts.h"
+
 namespace treadle {
 
 struct SourceText {
@@ -16,6 +18,10 @@ struct Artifact {
     int packet = 0;          // lanes of a packet
     int param_slots = 0;     // 8-byte words of parameters
     bool has_loops = false;  // its time depends on more than the number of threads
+    bool one_packet = false;   // the code runs one packet of a block: kPacketSymbol
+    bool has_barriers = false;
+    Lanes lanes = Lanes::Line;
+    int shared_bytes = 0;  // of arrays whose size the kernel says
     double compile_ms = 0;
 };
 

@@ -24,12 +24,18 @@ struct FaultRecord {
 using FaultFunction = void (*)(const LaunchInfo* info, std::int64_t line, std::int64_t axis, std::int64_t index,
                                const std::int64_t* shape, std::int64_t rank, std::int64_t block, std::int64_t thread);
 
+// What the axis of a fault holds when it is no index: threads of a block that did not meet at one barrier. index is then
+// the line of the branch on which they parted (0: none is known), or of the other barrier.
+inline constexpr std::int64_t kPartedInPacket = -1;
+inline constexpr std::int64_t kPartedInBlock = -2;
+
 struct LaunchInfo {
     std::int32_t block[3];
     std::int32_t grid[3];
     FaultFunction fault;
     void* fault_state;
     std::uint64_t stream_barrier;  // 0: results are too large for the caches and may be stored past them; else all ones
+    std::int64_t shared_bytes;     // of arrays sized by the launch
 };
 static_assert(offsetof(LaunchInfo, grid) == 12 && offsetof(LaunchInfo, fault) == 24,
               "the code generator knows these offsets");
@@ -39,5 +45,24 @@ static_assert(offsetof(LaunchInfo, grid) == 12 && offsetof(LaunchInfo, fault) ==
 using KernelFunction = void (*)(const std::uint64_t* params, const LaunchInfo* info, std::int64_t begin,
                                 std::int64_t end);
 inline constexpr const char* kKernelSymbol = "treadle_kernel";
+
+// Kernels whose threads share memory or meet at barriers are compiled as one packet of a block; the device runs the
+// packets of a block together, each on a stack of its own where there are barriers.
+struct BlockContext {
+    std::int32_t index[3];
+    std::int32_t reserved;
+    std::int64_t number;  // of the block, x fastest
+    char* shared;
+    // Returns when all threads of the block that have not ended are there, with the sum of their counts. line: of the
+    // barrier.
+    std::int64_t (*barrier)(BlockContext* context, std::int64_t line, std::int64_t count);
+};
+static_assert(offsetof(BlockContext, number) == 16 && offsetof(BlockContext, barrier) == 32,
+              "the code generator knows these offsets");
+
+// x, y, z: thread indices of the packet's first lane; with Lanes::Flat x is its linear index.
+using PacketFunction = void (*)(const std::uint64_t* params, const LaunchInfo* info, BlockContext* context,
+                                std::int32_t x, std::int32_t y, std::int32_t z);
+inline constexpr const char* kPacketSymbol = "treadle_packet";
 
 }  // namespace treadle

@@ -1,6 +1,7 @@
 // What the host knows of a launch when a kernel is compiled for it; the compiler specialises on these.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 namespace treadle {
@@ -26,5 +27,8 @@ enum class Lanes : std::uint8_t {
     Rows,  // several dimensions, x long enough to fill packets
     Flat,  // several dimensions, packets run over the linear thread index
 };
+
+// Threads of a block in x, y and z; zeros where a kernel is compiled for any.
+using BlockDims = std::array<std::int32_t, 3>;
 
 }  // namespace treadle

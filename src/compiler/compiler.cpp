@@ -18,12 +18,13 @@ codegen::CpuKernelOptions options_of(const CompileRequest& request) {
     options.full_packets = request.options.full_packets;
     options.packet_limit = request.options.packet_limit;
     options.packet = request.options.packet;
+    options.block = request.options.block;
     return options;
 }
 
 ir::Function after_passes(const CompileRequest& request) {
     ir::Function function = frontend::lower(request);
-    passes::run_pipeline(function, {options_of(request).lanes}, request.options.disabled_passes);
+    passes::run_pipeline(function, {request.options.lanes, request.options.block}, request.options.disabled_passes);
     return function;
 }
 
@@ -38,6 +39,10 @@ Artifact Compiler::compile(const CompileRequest& request) {
     artifact.packet = kernel.packet;
     ir::walk(function.body,
              [&](const ir::Op& op) { artifact.has_loops = artifact.has_loops || op.code == ir::Opcode::Loop; });
+    artifact.one_packet = ir::uses_block(function);
+    artifact.has_barriers = ir::has_barrier(function);
+    artifact.lanes = request.options.lanes;
+    artifact.shared_bytes = static_cast<int>(function.shared_bytes);
     artifact.param_slots = static_cast<int>(function.params.size());
     const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
     artifact.compile_ms = spent.count();

@@ -81,6 +81,7 @@ public:
     int packet = 0;
     std::size_t code_bytes = 0;
     bool has_loops = false;
+    int shared_bytes = 0;  // of arrays whose size the kernel says
     std::shared_ptr<const KernelDebug> debug;
 };
 
@@ -88,6 +89,7 @@ struct Launch {
     std::shared_ptr<Kernel> kernel;
     std::int32_t grid[3] = {1, 1, 1};
     std::int32_t block[3] = {1, 1, 1};
+    std::int64_t shared_bytes = 0;  // of arrays sized by the launch
     std::span<const std::uint64_t> params;
     std::span<Storage* const> uses;  // kept alive until the launch has run
     std::size_t bytes = 0;           // of all array arguments
@@ -126,6 +128,7 @@ struct Attributes {
     std::int32_t max_block[3] = {1024, 1024, 64};
     std::int32_t max_grid[3] = {2147483647, 65535, 65535};
     int shared_bytes_per_block = 48 * 1024;
+    int shared_bytes_per_block_optin = 227 * 1024;
     int compute_major = 9;
     int compute_minor = 0;
     std::size_t total_bytes = 0;

@@ -26,6 +26,7 @@ struct Entity {
     std::vector<ir::ValueId> shape;    // Array
     std::vector<ir::ValueId> strides;  // Array, bytes
     ir::Layout layout = ir::Layout::Any;
+    ir::Space space = ir::Space::Global;  // Array
     const Builtin* builtin = nullptr;
     std::size_t function = 0;
     std::string text;  // String, and the name of a library function
@@ -77,6 +78,7 @@ struct VarType {
     std::vector<VarType> items;
     std::size_t rank = 0;
     ir::Layout layout = ir::Layout::Any;
+    ir::Space space = ir::Space::Global;
 
     bool operator==(const VarType&) const = default;
 };

@@ -54,6 +54,7 @@ Entity Lowering::element(const Entity& array, const Entity& index, Span span) {
     op.index = static_cast<std::int32_t>(array.shape.size());
     op.elem = array.dtype;
     op.layout = array.layout;
+    op.space = array.space;
     return Entity::scalar(emit(std::move(op)), array.dtype);
 }
 
@@ -61,6 +62,8 @@ void Lowering::store(const Node& target, const Entity& value) {
     const Entity array = expression(target.items[0]);
     if (array.is(Entity::Kind::Tuple)) type_error(target.span, "tuples cannot be changed");
     if (!array.is(Entity::Kind::Array)) type_error(target.span, "cannot store into " + describe(type_of(array)));
+    if (array.space == ir::Space::Constant)
+        type_error(target.span, "constant arrays cannot be written", "pass the array as an argument");
     const std::vector<Entity> indices = index_list(array, expression(target.items[1]), target.span);
     for (const Entity& index : indices) {
         if (index.is(Entity::Kind::Slice))
@@ -80,6 +83,7 @@ void Lowering::store(const Node& target, const Entity& value) {
     op.index = static_cast<std::int32_t>(array.shape.size());
     op.elem = array.dtype;
     op.layout = array.layout;
+    op.space = array.space;
     emit(std::move(op));
 }
 
@@ -185,6 +189,7 @@ Entity Lowering::view(const Entity& array, const std::vector<Entity>& indices, S
     op.index = static_cast<std::int32_t>(array.shape.size());
     op.elem = array.dtype;
     op.layout = array.layout;
+    op.space = array.space;
     result.value = emit(std::move(op));
     return result;
 }

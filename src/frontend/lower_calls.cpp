@@ -14,6 +14,10 @@ constexpr Builtin kBuiltins[] = {
 #define TREADLE_BUILTIN(text, handler, opcode, min_args, max_args) {text, Handler::handler, opcode, min_args, max_args},
 #include "frontend/builtins.def"
 #undef TREADLE_BUILTIN
+#define TREADLE_ATOMIC(Name, text, operands, types) \
+    {"atomic." #text, Handler::Atomic, Opcode::Atomic, 2 + operands, 2 + operands},
+#include "ir/atomics.def"
+#undef TREADLE_ATOMIC
 };
 
 std::string suffix_of(DType type) {
@@ -52,7 +56,25 @@ const Builtin* find_builtin(std::string_view text) {
 Entity Lowering::call(const Node& node) {
     const Entity callee = expression(node.items[0]);
     std::vector<Entity> args;
-    for (std::size_t i = 1; i < node.items.size(); ++i) args.push_back(expression(node.items[i]));
+    Keywords keywords;
+    for (std::size_t i = 1; i < node.items.size(); ++i) {
+        const Node& item = node.items[i];
+        if (item.head == Head::Kw) {
+            keywords.emplace_back(item.items[0].atom, expression(item.items[1]));
+        } else {
+            args.push_back(expression(item));
+        }
+    }
+    if (callee.is(Entity::Kind::Function)) {
+        const FunctionSyntax& target = program_.at(callee.function);
+        place_keywords(target.name, target.params, keywords, args, node.span);
+    } else if (callee.builtin != nullptr && callee.builtin->handler == Handler::BlockArray) {
+        place_keywords(std::string(callee.builtin->text), {"shape", "dtype"}, keywords, args, node.span);
+    } else if (!keywords.empty()) {
+        fail(ErrorKind::Unsupported, node.span, "calls of built-in functions in kernels take positional arguments",
+             "drop the argument's name");
+    }
+    call_ = &node;
     switch (callee.kind) {
         case Entity::Kind::Type:
             if (args.size() != 1)
@@ -67,6 +89,25 @@ Entity Lowering::call(const Node& node) {
         default:
             type_error(node.span, "cannot call " + describe(type_of(callee)),
                        "a kernel calls device functions and built-in functions");
+    }
+}
+
+// Puts arguments given by name where the callee has them.
+void Lowering::place_keywords(const std::string& callee, const std::vector<std::string>& names,
+                              const Keywords& keywords, std::vector<Entity>& args, Span span) {
+    if (keywords.empty()) return;
+    std::vector<bool> given(names.size(), false);
+    for (std::size_t i = 0; i < args.size() && i < names.size(); ++i) given[i] = true;
+    args.resize(std::max(args.size(), names.size()));
+    for (const auto& [name, value] : keywords) {
+        const auto at = static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+        if (at == names.size()) type_error(span, callee + ": has no parameter '" + name + "'");
+        if (given[at]) type_error(span, callee + ": got two values for parameter '" + name + "'");
+        given[at] = true;
+        args[at] = value;
+    }
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if (!given[i]) type_error(span, callee + ": argument '" + names[i] + "' is missing");
     }
 }
 
@@ -134,6 +175,24 @@ Entity Lowering::call_builtin_by_handler(const Builtin& row, std::vector<Entity>
                 type_error(span, std::string(row.text) + ": sizes differ");
             return Entity::scalar(emit(Opcode::Bitcast, ir::Type::scalar(type), {firm(args[0]).value}), type);
         }
+        case Handler::BlockArray: return block_array(row, args, span);
+        case Handler::ConstArray:
+            if (!args[0].is(Entity::Kind::Array) || args[0].space != ir::Space::Constant)
+                type_error(span, "const.array_like: expected a host array known when the kernel is compiled",
+                           "name a NumPy array of the module or of the enclosing function");
+            return args[0];
+        case Handler::Barrier: emit_effect(Opcode::Barrier); return {};
+        case Handler::BarrierReduce: {
+            const auto kind = row.text == "syncthreads_count" ? ir::BarrierKind::Count
+                              : row.text == "syncthreads_and" ? ir::BarrierKind::And
+                                                              : ir::BarrierKind::Or;
+            const ValueId vote = truth(args[0], span);
+            return Entity::scalar(emit(Opcode::BarrierReduce, ir::Type::scalar(DType::Int32), {vote},
+                                       static_cast<std::int32_t>(kind)),
+                                  DType::Int32);
+        }
+        case Handler::Fence: emit_effect(Opcode::Fence, {}, row.text == "threadfence" || row.text == "threadfence_system"); return {};
+        case Handler::Atomic: return atomic(row, args, span);
     }
     TREADLE_CHECK(false, "builtin without a handler");
 }

@@ -88,6 +88,7 @@ Entity Lowering::expression(const Node& node) {
                 return call_builtin(*entity.builtin, {}, node.span);
             return entity;
         }
+        case Head::ConstArray: return constant_array(node);
         case Head::Function: {
             Entity entity;
             entity.kind = Entity::Kind::Function;
@@ -190,6 +191,7 @@ Entity Lowering::logical(const Node& node) {
         write_variable(name, result, node.span);
         ir::Op op;
         op.code = Opcode::If;
+        op.line = line_here();
         op.operands = {condition};
         op.regions.resize(2);
         regions_.push_back(&op.regions[is_and ? 0 : 1]);
@@ -220,6 +222,7 @@ Entity Lowering::comparison_chain(const Node& node, std::size_t item, const Enti
     write_variable(name, first, node.span);
     ir::Op op;
     op.code = Opcode::If;
+    op.line = line_here();
     op.operands = {first.value};
     op.regions.resize(2);
     regions_.push_back(&op.regions[0]);
@@ -246,6 +249,7 @@ Entity Lowering::conditional(const Node& node) {
     const std::string name = frame().prefix + "#ifexp" + std::to_string(temporaries_++);
     ir::Op op;
     op.code = Opcode::If;
+    op.line = line_here();
     op.operands = {truth(condition, node.items[0].span)};
     op.regions.resize(2);
     for (std::size_t side = 0; side < 2; ++side) {

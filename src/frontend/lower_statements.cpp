@@ -71,6 +71,7 @@ void Lowering::lower_if(const Node& node) {
     }
     ir::Op op;
     op.code = Opcode::If;
+    op.line = line_here();
     op.operands = {truth(condition, node.items[0].span)};
     op.regions.push_back(branch(node.items[1].items));
     op.regions.push_back(branch(orelse));
@@ -80,6 +81,7 @@ void Lowering::lower_if(const Node& node) {
 void Lowering::lower_while(const Node& node) {
     ir::Op op;
     op.code = Opcode::Loop;
+    op.line = line_here();
     ir::Region condition;
     regions_.push_back(&condition);
     emit_effect(Opcode::Yield, {truth(expression(node.items[0]), node.items[0].span)});
@@ -140,6 +142,7 @@ void Lowering::lower_for_range(const Node& node) {
 
     ir::Op op;
     op.code = Opcode::Loop;
+    op.line = line_here();
     op.regions.resize(5);
     regions_.push_back(&op.regions[0]);
     emit_effect(Opcode::VarSet, {start_value}, counter);

@@ -24,8 +24,12 @@ std::uint64_t truncated(DType type, std::uint64_t bits) {
 
 }  // namespace
 
+std::int32_t Lowering::line_here() const {
+    return static_cast<std::int32_t>(here_function_ << ir::kLineBits) | (here_.line + 1);
+}
+
 ValueId Lowering::emit(ir::Op op) {
-    op.line = static_cast<std::int32_t>(here_function_ << ir::kLineBits) | (here_.line + 1);
+    if (op.line == 0) op.line = line_here();
     constexpr std::size_t kMostValues = 300'000;
     if (function_.values.size() > kMostValues) {
         fail(ErrorKind::Compile, here_,

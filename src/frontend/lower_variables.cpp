@@ -22,6 +22,7 @@ VarType Lowering::type_of(const Entity& entity) const {
             type.dtype = entity.dtype;
             type.rank = entity.shape.size();
             type.layout = entity.layout;
+            type.space = entity.space;
             break;
         default: break;
     }
@@ -102,6 +103,7 @@ Entity Lowering::read_parts(const std::string& name, const VarType& type) {
             entity.kind = Entity::Kind::Array;
             entity.dtype = type.dtype;
             entity.layout = type.layout;
+            entity.space = type.space;
             entity.value = emit(Opcode::VarGet, ir::Type::pointer(), {}, slot(name + ".data", ir::Type::pointer()));
             for (std::size_t i = 0; i < type.rank; ++i) {
                 entity.shape.push_back(

@@ -27,6 +27,8 @@ ir::Function Lowering::pass() {
     function_ = {};
     frames_.clear();
     slots_.clear();
+    shared_places_.clear();
+    constants_.clear();
     calls_ = temporaries_ = loops_ = 0;
     const FunctionSyntax& kernel = program_[0];
     function_.name = kernel.name;

@@ -38,7 +38,13 @@ enum class Handler {
     Ldexp,
     Select,
     IntOp,
-    Bitcast
+    Bitcast,
+    BlockArray,
+    ConstArray,
+    Barrier,
+    BarrierReduce,
+    Fence,
+    Atomic
 };
 
 struct Builtin {
@@ -124,8 +130,18 @@ private:
     std::vector<ValueId> access_operands(const Entity& array, const std::vector<Entity>& indices, Span span);
     Entity view(const Entity& array, const std::vector<Entity>& indices, Span span);
     Entity shape_tuple(const Entity& array, const std::vector<ValueId>& extents) const;
+    // lower_memory.cpp
+    Entity new_array(DType dtype, const std::vector<Entity>& extents, ir::Space space) const;
+    Entity block_array(const Builtin& row, const std::vector<Entity>& args, Span span);
+    Entity constant_array(const Node& node);
+    Entity atomic(const Builtin& row, const std::vector<Entity>& args, Span span);
+    std::vector<std::int64_t> constant_shape(const Builtin& row, const Entity& shape, Span span);
+    bool constant_integer(const Entity& entity, std::int64_t& value) const;
     // lower_calls.cpp
     Entity call(const Node& node);
+    using Keywords = std::vector<std::pair<std::string, Entity>>;
+    void place_keywords(const std::string& callee, const std::vector<std::string>& names, const Keywords& keywords,
+                        std::vector<Entity>& args, Span span);
     Entity call_builtin(const Builtin& row, std::vector<Entity> args, Span span);
     Entity call_builtin_by_handler(const Builtin& row, std::vector<Entity>& args, Span span);
     Entity grid(const Builtin& row, const Entity& dims, Span span);
@@ -140,6 +156,7 @@ private:
     Entity inline_call(const FunctionSyntax& syntax, std::size_t function, bool strict, const std::vector<Entity>& args,
                        Span span);
     // lower_values.cpp: emitting
+    std::int32_t line_here() const;
     ValueId emit(ir::Op op);
     ValueId emit(Opcode code, ir::Type type, std::vector<ValueId> operands, std::int32_t index = 0);
     void emit_effect(Opcode code, std::vector<ValueId> operands = {}, std::int32_t index = 0);
@@ -168,6 +185,9 @@ private:
     std::vector<std::unique_ptr<Frame>> frames_;
     std::vector<ir::Region*> regions_;
     std::map<std::string, std::int32_t> slots_;
+    std::map<std::pair<std::size_t, const Node*>, std::uint32_t> shared_places_;  // by the call that makes the array
+    std::map<std::string, std::int32_t, std::less<>> constants_;                  // tables, by their text
+    const Node* call_ = nullptr;                                                  // being lowered
     int calls_ = 0;
     int temporaries_ = 0;
     int loops_ = 0;

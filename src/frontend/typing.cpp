@@ -30,6 +30,15 @@ bool unify_scalars(VarType& into, const VarType& other) {
     return true;
 }
 
+// Arrays of threads are laid out in another way than all others; what is read only on one path stays so.
+bool unify_spaces(ir::Space& into, ir::Space other) {
+    using ir::Space;
+    if (into == other) return true;
+    if (into == Space::Local || other == Space::Local) return false;
+    into = into == Space::Constant || other == Space::Constant ? Space::Constant : Space::Global;
+    return true;
+}
+
 }  // namespace
 
 DType arithmetic_type(DType a, DType b) {
@@ -75,17 +84,19 @@ bool unify(VarType& into, const VarType& other) {
         case Kind::Array:
             if (into.dtype != other.dtype || into.rank != other.rank) return false;
             if (into.layout != other.layout) into.layout = ir::Layout::Any;
-            return true;
+            return unify_spaces(into.space, other.space);
         default: return true;
     }
 }
 
 std::string describe(const VarType& type) {
+    static constexpr const char* kSpaces[] = {"", "shared ", "local ", "constant "};
     switch (type.kind) {
         case VarType::Kind::None: return "none";
         case VarType::Kind::Scalar: return std::string(name_of(type.dtype));
         case VarType::Kind::Array:
-            return "array(" + std::string(name_of(type.dtype)) + ", " + std::to_string(type.rank) + "d)";
+            return std::string(kSpaces[static_cast<int>(type.space)]) + "array(" + std::string(name_of(type.dtype)) +
+                   ", " + std::to_string(type.rank) + "d)";
         case VarType::Kind::Tuple: {
             std::string text = "tuple(";
             for (std::size_t i = 0; i < type.items.size(); ++i) text += (i ? ", " : "") + describe(type.items[i]);

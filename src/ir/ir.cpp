@@ -28,4 +28,21 @@ std::string to_string(Type type) {
     return "none";
 }
 
+bool uses_block(const Function& function) {
+    bool found = false;
+    walk(function.body, [&](const Op& op) {
+        found = found || op.code == Opcode::Barrier || op.code == Opcode::BarrierReduce ||
+                op.code == Opcode::SharedArray;
+    });
+    return found;
+}
+
+bool has_barrier(const Function& function) {
+    bool found = false;
+    walk(function.body, [&](const Op& op) {
+        found = found || op.code == Opcode::Barrier || op.code == Opcode::BarrierReduce;
+    });
+    return found;
+}
+
 }  // namespace treadle::ir

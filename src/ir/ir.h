@@ -61,6 +61,23 @@ using treadle::Bounds;
 using treadle::Lanes;
 using treadle::Layout;
 
+enum class AtomicKind : std::uint8_t {
+#define TREADLE_ATOMIC(Name, text, operands, types) Name,
+#include "ir/atomics.def"
+#undef TREADLE_ATOMIC
+    Count
+};
+
+enum class BarrierKind : std::uint8_t { Count, And, Or };  // what syncthreads_count, _and and _or give
+
+// Whose memory a pointer points into.
+enum class Space : std::uint8_t {
+    Global,
+    Shared,    // of a block
+    Local,     // of a thread: the lanes of a packet lie side by side, so strides count packets
+    Constant,  // read only
+};
+
 // A line number holds the function it counts in: (index in the program << kLineBits) | line, the first line being 1.
 inline constexpr int kLineBits = 20;
 
@@ -80,6 +97,7 @@ struct Op {
     std::int32_t index = 0;     // dimension, parameter, variable, rank or table
     DType elem = DType::Count;  // element type in memory
     Layout layout = Layout::Any;
+    Space space = Space::Global;
     std::int32_t line = 0;  // see kLineBits
     bool exact = false;     // float operation that must not be contracted
     // filled in by passes/analyze_shapes, not part of the text
@@ -106,6 +124,7 @@ struct Function {
     Bounds bounds = Bounds::Guard;
     bool contract = true;  // a * b + c may be rounded once
     bool fastmath = false;
+    std::uint32_t shared_bytes = 0;  // of all shared arrays of known size
     Region body;
     // filled in by passes/analyze_shapes
     std::vector<Shape> value_shapes;
@@ -124,6 +143,16 @@ std::string print(const Function& function);
 Function parse(std::string_view text);
 // Checks operand counts, types, dominance and structure; throws Error(Internal) naming the operation.
 void verify(const Function& function);
+
+// Where a new shared array begins: behind those there are, aligned for any vector.
+inline constexpr std::uint32_t kSharedAlign = 64;
+inline std::uint32_t aligned_shared(std::uint64_t bytes) {
+    return static_cast<std::uint32_t>((bytes + kSharedAlign - 1) / kSharedAlign * kSharedAlign);
+}
+
+// Whether the threads of a block meet or share memory: the block must then be run as a whole.
+bool uses_block(const Function& function);
+bool has_barrier(const Function& function);
 
 // Calls visit(op) for every operation, outer ones before inner ones.
 template <class Region, class Visit>

@@ -46,6 +46,9 @@ private:
                 contract_ = true;
             } else if (accept_word("fastmath")) {
                 function_.fastmath = true;
+            } else if (accept_word("shared")) {
+                expect("=");
+                function_.shared_bytes = static_cast<std::uint32_t>(number());
             } else if (accept_word("bounds")) {
                 expect("=");
                 const std::string mode = word();
@@ -127,6 +130,7 @@ private:
                 if (name == "imm") op.imm = value;
                 if (name == "index") op.index = static_cast<std::int32_t>(value);
                 if (name == "layout") op.layout = static_cast<Layout>(value);
+                if (name == "space") op.space = static_cast<Space>(value);
                 if (name == "line") op.line = static_cast<std::int32_t>(value);
                 if (name == "exact") op.exact = value != 0;
             }

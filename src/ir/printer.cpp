@@ -18,6 +18,7 @@ public:
         out_ << ") bounds=" << kBounds[static_cast<int>(function_.bounds)];
         if (function_.contract) out_ << " contract";
         if (function_.fastmath) out_ << " fastmath";
+        if (function_.shared_bytes != 0) out_ << " shared=" << function_.shared_bytes;
         out_ << " {\n";
         for (std::size_t i = 0; i < function_.variables.size(); ++i) {
             const Variable& variable = function_.variables[i];
@@ -66,6 +67,7 @@ private:
         if (op.index != 0) attribute("index", op.index);
         if (op.elem != DType::Count) attribute("elem", name_of(op.elem));
         if (op.layout != Layout::Any) attribute("layout", static_cast<int>(op.layout));
+        if (op.space != Space::Global) attribute("space", static_cast<int>(op.space));
         if (op.line != 0) attribute("line", op.line);
         if (op.exact) attribute("exact", 1);
         if (*separator == ',') out_ << "}";

@@ -64,6 +64,13 @@ private:
                         "operands do not fit its rank");
                 break;
             }
+            case Opcode::Atomic: {
+                require(op.imm < static_cast<std::uint64_t>(AtomicKind::Count), op, "names no kind");
+                const std::size_t extra = op.imm == static_cast<std::uint64_t>(AtomicKind::Cas) ? 3 : 2;
+                require(op.operands.size() == 3 * static_cast<std::size_t>(op.index) + extra, op,
+                        "operands do not fit its rank");
+                break;
+            }
             case Opcode::If:
                 require(function_.values[op.operands[0]] == Type::scalar(DType::Bool), op, "needs a bool");
                 break;

@@ -163,8 +163,9 @@ private:
                 if (context_.lanes == ir::Lanes::Flat) return Shape::varying();
                 return op.index == 0 ? Shape::linear(1) : Shape::uniform();
             case Opcode::VarGet: return function_.variable_shapes[static_cast<std::size_t>(op.index)];
-            case Opcode::LocalArray: return Shape::varying();
-            case Opcode::Load: return load_shape(op);
+            case Opcode::Load: return op.space == ir::Space::Local ? Shape::varying() : load_shape(op);
+            case Opcode::Atomic: return Shape::varying();
+            case Opcode::BarrierReduce: return Shape::uniform();
             default: break;
         }
         bool all_uniform = true;
@@ -225,7 +226,9 @@ private:
             case Opcode::ThreadIdx:
             case Opcode::BlockIdx:
             case Opcode::BlockDim:
-            case Opcode::GridDim: return true;
+            case Opcode::GridDim:
+            case Opcode::SharedBytes:
+            case Opcode::BarrierReduce: return true;
             case Opcode::VarGet: return variable_nonnegative_[static_cast<std::size_t>(op.index)];
             case Opcode::Cast: return op.type.is_scalar() && op.type.dtype == DType::Int64 && all();
             case Opcode::Add:
@@ -278,8 +281,14 @@ private:
         const auto b = [&] { return bits(op.operands[1]); };
         switch (op.code) {
             case Opcode::Const: return at_most(static_cast<int>(std::bit_width(op.imm)));
-            case Opcode::ThreadIdx:
-            case Opcode::BlockDim: return 16;
+            case Opcode::ThreadIdx: {
+                // Packets reach at most to the next power of two above the block's extent.
+                const std::int32_t extent = context_.block[static_cast<std::size_t>(op.index)];
+                return extent == 0 ? 16 : static_cast<std::uint8_t>(std::bit_width(static_cast<unsigned>(extent - 1)));
+            }
+            case Opcode::BlockDim:
+            case Opcode::BarrierReduce: return 16;
+            case Opcode::SharedBytes: return 31;
             case Opcode::BlockIdx:
             case Opcode::GridDim: return 31;
             case Opcode::VarGet: return variable_bits_[static_cast<std::size_t>(op.index)];

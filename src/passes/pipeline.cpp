@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "passes/analyze_shapes.h"
 #include "passes/eliminate_dead_code.h"
+#include "passes/end_early.h"
 #include "passes/fold_constants.h"
 #include "passes/separate_counters.h"
 
@@ -22,6 +23,7 @@ struct Pass {
 constexpr std::array kPasses = {
     Pass{"fold_constants", fold_constants, false},
     Pass{"eliminate_dead_code", eliminate_dead_code, false},
+    Pass{"end_early", end_early, true},
     Pass{"separate_counters", separate_counters, false},
     Pass{"analyze_shapes", analyze_shapes, true},
 };

@@ -15,6 +15,7 @@ namespace treadle::passes {
 
 struct PassContext {
     ir::Lanes lanes = ir::Lanes::Line;
+    BlockDims block{};
 };
 
 struct PassTiming {

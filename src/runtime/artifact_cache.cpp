@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kMagic[8] = {'T', 'R', 'D', 'L', 'K', 'R', 'N', '1'};
+constexpr char kMagic[8] = {'T', 'R', 'D', 'L', 'K', 'R', 'N', '2'};
 constexpr std::uint64_t kDefaultLimitBytes = std::uint64_t{1} << 30;
 
 struct Header {
@@ -31,7 +31,12 @@ struct Header {
     std::uint32_t key_bytes;
     std::int32_t packet;
     std::int32_t param_slots;
-    std::uint32_t has_loops;
+    std::int32_t shared_bytes;
+    std::uint8_t has_loops;
+    std::uint8_t one_packet;
+    std::uint8_t has_barriers;
+    std::uint8_t lanes;
+    std::uint32_t reserved;
     double compile_ms;
     std::uint64_t object_bytes;
     std::uint64_t check;  // over everything before it and after it
@@ -109,6 +114,10 @@ std::optional<Parsed> parse(const std::string& bytes) {
     parsed.artifact.packet = header.packet;
     parsed.artifact.param_slots = header.param_slots;
     parsed.artifact.has_loops = header.has_loops != 0;
+    parsed.artifact.one_packet = header.one_packet != 0;
+    parsed.artifact.has_barriers = header.has_barriers != 0;
+    parsed.artifact.lanes = static_cast<Lanes>(header.lanes);
+    parsed.artifact.shared_bytes = header.shared_bytes;
     parsed.artifact.compile_ms = header.compile_ms;
     return parsed;
 }
@@ -170,6 +179,10 @@ std::string ArtifactCache::store(const std::string& key, const Artifact& artifac
     header.packet = artifact.packet;
     header.param_slots = artifact.param_slots;
     header.has_loops = artifact.has_loops;
+    header.one_packet = artifact.one_packet;
+    header.has_barriers = artifact.has_barriers;
+    header.lanes = static_cast<std::uint8_t>(artifact.lanes);
+    header.shared_bytes = artifact.shared_bytes;
     header.compile_ms = artifact.compile_ms;
     header.object_bytes = artifact.object.size();
     const std::string rest = key + artifact.object;

@@ -109,11 +109,22 @@ void check_shape(const LaunchShape& shape, const device::Attributes& limits, con
     }
 }
 
+Function::Function(std::string name, CompileRequest request) : name_(std::move(name)), request_(std::move(request)) {
+    for_one_block_ = request_.program.find("(builtin shared.") != std::string::npos;
+}
+
 CompileRequest Function::request_for(const std::vector<ArgType>& types, const LaunchShape& shape) const {
     CompileRequest request = request_;
     request.args = types;
-    choose_lanes(request.options, shape.block);
+    request.options = options_for(shape);
     return request;
+}
+
+CompileOptions Function::options_for(const LaunchShape& shape) const {
+    CompileOptions options = request_.options;
+    choose_lanes(options, shape.block);
+    for (std::size_t d = 0; d < 3 && for_one_block_; ++d) options.block[d] = static_cast<std::int32_t>(shape.block[d]);
+    return options;
 }
 
 std::shared_ptr<device::Kernel> Function::variant(const std::string& signature, const CompileOptions& options) {
@@ -122,7 +133,8 @@ std::shared_ptr<device::Kernel> Function::variant(const std::string& signature, 
         for (std::size_t i = 0; i < variants_.size(); ++i) {
             if (variants_[i].signature != signature || variants_[i].options.lanes != options.lanes ||
                 variants_[i].options.full_packets != options.full_packets ||
-                variants_[i].options.packet_limit != options.packet_limit) {
+                variants_[i].options.packet_limit != options.packet_limit ||
+                variants_[i].options.block != options.block) {
                 continue;
             }
             // The latest one first: launches repeat.
@@ -147,10 +159,18 @@ void Function::launch(const LaunchShape& shape, device::Stream& stream, const Ar
 }
 
 void Function::launch_unchecked(const LaunchShape& shape, device::Stream& stream, const Arguments& arguments) {
-    CompileOptions options = request_.options;
-    choose_lanes(options, shape.block);
+    const CompileOptions options = options_for(shape);
     device::Launch launch;
     launch.kernel = variant(arguments.signature(), options);
+    launch.shared_bytes = shape.shared_bytes;
+    const std::int64_t most = device::current_device().attributes().shared_bytes_per_block_optin;
+    if (shape.shared_bytes < 0 || shape.shared_bytes + launch.kernel->shared_bytes > most) {
+        throw_device_error("CUDA_ERROR_INVALID_VALUE",
+                           "[launch of " + name_ + "] shared memory: expected 0 to " +
+                               std::to_string(most - launch.kernel->shared_bytes) + " bytes beside the kernel's own " +
+                               std::to_string(launch.kernel->shared_bytes) + ", got " +
+                               std::to_string(shape.shared_bytes));
+    }
     for (int d = 0; d < 3; ++d) {
         launch.grid[d] = static_cast<std::int32_t>(shape.grid[d]);
         launch.block[d] = static_cast<std::int32_t>(shape.block[d]);
@@ -165,8 +185,7 @@ void Function::launch_unchecked(const LaunchShape& shape, device::Stream& stream
 void Function::prepare(const std::vector<ArgType>& types) {
     LaunchShape shape;
     shape.block[0] = 256;
-    CompileOptions options = request_.options;
-    choose_lanes(options, shape.block);
+    const CompileOptions options = options_for(shape);
     std::string signature;
     const auto write = [&](const auto& self, const ArgType& type) -> void {
         static constexpr char kKinds[] = {'S', 'A', 'T'};

@@ -56,11 +56,12 @@ private:
 struct LaunchShape {
     std::int64_t grid[3] = {1, 1, 1};
     std::int64_t block[3] = {1, 1, 1};
+    std::int64_t shared_bytes = 0;  // of arrays sized by the launch
 };
 
 class Function {
 public:
-    Function(std::string name, CompileRequest request) : name_(std::move(name)), request_(std::move(request)) {}
+    Function(std::string name, CompileRequest request);
 
     // Compiles where needed and launches. Throws Error(Device) with CUDA_ERROR_INVALID_VALUE for a shape out of limits.
     void launch(const LaunchShape& shape, device::Stream& stream, const Arguments& arguments);
@@ -81,10 +82,12 @@ private:
         CompileOptions options;
         std::shared_ptr<device::Kernel> kernel;
     };
+    CompileOptions options_for(const LaunchShape& shape) const;
     std::shared_ptr<device::Kernel> variant(const std::string& signature, const CompileOptions& options);
 
     std::string name_;
     CompileRequest request_;
+    bool for_one_block_ = false;  // kernels that share memory are compiled for one shape of block
     mutable std::mutex mutex_;
     std::vector<Variant> variants_;
     Provenance last_compile_;

@@ -9,7 +9,9 @@ std::string CompileOptions::key() const {
     text += strict_types ? " strict" : "";
     text += " layout" + std::to_string(static_cast<int>(lanes));
     text += full_packets ? " full" : "";
-    text += " limit" + std::to_string(packet_limit) + " packet" + std::to_string(packet) + " -" + disabled_passes;
+    text += " limit" + std::to_string(packet_limit) + " packet" + std::to_string(packet);
+    for (const std::int32_t extent : block) text += " block" + std::to_string(extent);
+    text += " -" + disabled_passes;
     return text;
 }
 

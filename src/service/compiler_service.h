@@ -33,6 +33,7 @@ struct CompileOptions {
     bool full_packets = false;    // the threads that packets run over are a multiple of packet_limit
     int packet_limit = 64;        // lanes, a power of two; the compiler chooses up to this
     int packet = 0;               // lanes, for tests; 0: the compiler chooses
+    BlockDims block{};            // threads of a block where the kernel is made for one shape, else zeros
     std::string disabled_passes;  // comma-separated
 
     bool operator==(const CompileOptions&) const = default;

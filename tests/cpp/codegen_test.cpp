@@ -48,7 +48,7 @@ TEST(CpuCodegen, runsOnEveryTargetAndPacketWidth) {
     for (const CpuTarget& target : targets()) {
         for (const int packet : {4, 8, 16, 32, 64}) {
             const codegen::CpuKernel kernel =
-                codegen::compile_cpu_kernel(function, {target, ir::Lanes::Line, false, 64, packet});
+                codegen::compile_cpu_kernel(function, {target, ir::Lanes::Line, false, 64, packet, {}});
             EXPECT_EQ(kernel.packet, packet);
             const device::CodeBlock code = device::load_object(kernel.bytes);
             std::vector<std::int64_t> x(100), y(100, -1);
@@ -56,7 +56,7 @@ TEST(CpuCodegen, runsOnEveryTargetAndPacketWidth) {
             const std::int64_t size = 77;
             const std::uint64_t params[] = {reinterpret_cast<std::uint64_t>(x.data()), 100,  8,
                                             reinterpret_cast<std::uint64_t>(y.data()), size, 8};
-            LaunchInfo info{{90, 1, 1}, {1, 1, 1}, nullptr, nullptr, ~0ull};
+            LaunchInfo info{{90, 1, 1}, {1, 1, 1}, nullptr, nullptr, ~0ull, 0};
             reinterpret_cast<KernelFunction>(code.symbol(kKernelSymbol))(params, &info, 0, 1);
             for (std::int64_t i = 0; i < 100; ++i)
                 EXPECT_EQ(y[static_cast<std::size_t>(i)], i < size ? 2 * i : -1)

@@ -161,7 +161,7 @@ TEST(CpuStream, keepsAFaultForTheNextSynchronisation) {
 TEST(FaultSlot, namesPlaceAndThread) {
     static_assert(ir::kLineBits == 20, "the CPU device splits line numbers the same way");
     FaultSlot slot;
-    LaunchInfo info{{4, 2, 1}, {3, 2, 1}, nullptr, &slot, 0};
+    LaunchInfo info{{4, 2, 1}, {3, 2, 1}, nullptr, &slot, 0, 0};
     const std::int64_t shape[] = {10, 3};
     FaultSlot::report(&info, (1 << 20) | 3, 0, 12, shape, 2, 4, 5);
     KernelDebug debug{"k", {{"a.py", 1, ""}, {"b.py", 100, ""}}};

@@ -22,10 +22,18 @@ class Intrinsic:
 
 # Names of numba.cuda that kernels do not have yet: asking for one is no typing error.
 NOT_YET = frozenset(
-    "shared local const atomic syncthreads syncthreads_count syncthreads_and syncthreads_or syncwarp threadfence threadfence_block "
-    "threadfence_system laneid warpsize shfl_sync shfl_up_sync shfl_down_sync shfl_xor_sync all_sync any_sync eq_sync "
+    "laneid warpsize shfl_sync shfl_up_sync shfl_down_sync shfl_xor_sync all_sync any_sync eq_sync "
     "ballot_sync match_any_sync match_all_sync activemask lanemask_lt cg random libdevice fp16 ffs nanosleep".split()
 )
+
+
+class Namespace:
+    """Intrinsics under one name, such as ``cuda.shared``."""
+
+    def __init__(self, name: str, doc: str, **members: str) -> None:
+        self.__doc__ = doc
+        for member, text in members.items():
+            setattr(self, member, Intrinsic(f"{name}.{member}", text))
 
 
 class Dim3:
@@ -50,3 +58,45 @@ fma = Intrinsic("fma", "fma(a, b, c): a * b + c, rounded once.")
 cbrt = Intrinsic("cbrt", "cbrt(x): cube root.")
 selp = Intrinsic("selp", "selp(c, a, b): a where c is true, else b.")
 rsqrt = Intrinsic("rsqrt", "rsqrt(x): 1 / sqrt(x).")
+
+shared = Namespace(
+    "shared",
+    "Memory of a block.",
+    array="array(shape, dtype): an array that the threads of a block share. shape: constant integers; 0 takes the bytes that the launch gives.",
+)
+local = Namespace(
+    "local",
+    "Memory of a thread.",
+    array="array(shape, dtype): an array of this thread alone. shape: constant integers.",
+)
+const = Namespace(
+    "const",
+    "Memory that kernels read only.",
+    array_like="array_like(array): a host array as it is when the kernel is compiled.",
+)
+syncthreads = Intrinsic("syncthreads", "syncthreads(): waits for all threads of the block that have not ended.")
+syncthreads_count = Intrinsic("syncthreads_count", "syncthreads_count(p): as syncthreads; in how many threads p is true.")
+syncthreads_and = Intrinsic("syncthreads_and", "syncthreads_and(p): as syncthreads; 1 where p is true in all threads.")
+syncthreads_or = Intrinsic("syncthreads_or", "syncthreads_or(p): as syncthreads; 1 where p is true in any thread.")
+syncwarp = Intrinsic("syncwarp", "syncwarp(mask): orders memory between the threads of a warp.")
+threadfence = Intrinsic("threadfence", "threadfence(): orders this thread's memory accesses for all threads of the device.")
+threadfence_block = Intrinsic("threadfence_block", "threadfence_block(): orders memory accesses for the block.")
+threadfence_system = Intrinsic("threadfence_system", "threadfence_system(): orders memory accesses for device and host.")
+atomic = Namespace(
+    "atomic",
+    "Operations on array elements that no other thread comes between; all return the old value.",
+    add="add(array, index, value): array[index] += value.",
+    sub="sub(array, index, value): array[index] -= value.",
+    inc="inc(array, index, value): counts up to value, then from 0 again; uint32 and uint64.",
+    dec="dec(array, index, value): counts down to 0, then from value again; uint32 and uint64.",
+    and_="and_(array, index, value): array[index] &= value.",
+    or_="or_(array, index, value): array[index] |= value.",
+    xor="xor(array, index, value): array[index] ^= value.",
+    min="min(array, index, value): the smaller one stays; NaN is not stored.",
+    max="max(array, index, value): the larger one stays; NaN is not stored.",
+    nanmin="nanmin(array, index, value): as min, and a NaN in the array is replaced.",
+    nanmax="nanmax(array, index, value): as max, and a NaN in the array is replaced.",
+    exch="exch(array, index, value): array[index] = value.",
+    cas="cas(array, index, old, value): array[index] = value where it equals old.",
+    compare_and_swap="compare_and_swap(array, old, value): cas on the first element.",
+)

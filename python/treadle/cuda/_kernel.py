@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib.util
+import operator
 import os
 import pickle
 import sys
@@ -199,7 +200,11 @@ class Dispatcher:
         code = self.py_func.__code__
         names = list(code.co_varnames[: code.co_argcount])
         copies = self.options.host_arrays == "copy"
-        launcher: Any = _treadle.make_launcher(self._ready(), grid, block, _stream_of(stream), names, copies)
+        shared = config[3] if len(config) > 3 else 0
+        _check_dimensions("shared memory", shared)
+        launcher: Any = _treadle.make_launcher(
+            self._ready(), grid, block, _stream_of(stream), operator.index(shared), names, copies
+        )
         if copies:
             launcher = CopyingLauncher(launcher)
         if self._signatures:

@@ -46,7 +46,9 @@ CpuKernel compile_cpu_kernel(const ir::Function& function, const CpuKernelOption
     llvm::Module module(function.name, context);
     module.setTargetTriple(machine.getTargetTriple().str());
     module.setDataLayout(machine.createDataLayout());
-    Emitter(module, function, {options.target, result.packet, options.lanes, options.full_packets}).run();
+    Emitter emitter(module, function,
+                    {options.target, result.packet, options.lanes, options.full_packets, options.block});
+    emitter.run();
     if (output == CpuOutput::LlvmBefore) {
         result.bytes = text_of(module);
         return result;
@@ -57,7 +59,7 @@ CpuKernel compile_cpu_kernel(const ir::Function& function, const CpuKernelOption
         llvm::raw_string_ostream stream(problems);
         TREADLE_CHECK(!llvm::verifyModule(module, &stream), problems);
     }
-    optimize(module, machine);
+    optimize(module, machine, emitter.unrolls());
     switch (output) {
         case CpuOutput::LlvmAfter: result.bytes = text_of(module); break;
         case CpuOutput::Assembly: result.bytes = emit_assembly(module, machine); break;

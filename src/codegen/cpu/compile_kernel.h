@@ -14,6 +14,7 @@ struct CpuKernelOptions {
     bool full_packets = false;
     int packet_limit = 64;
     int packet = 0;  // 0: choose
+    BlockDims block{};
 };
 
 enum class CpuOutput { Object, Assembly, LlvmBefore, LlvmAfter };

@@ -36,9 +36,23 @@ void Emitter::emit_op(const ir::Op& op) {
         case Opcode::Store: emit_store(op); return;
         case Opcode::ElementPtr: emit_element_ptr(op); return;
         case Opcode::TableLoad: emit_table_load(op); return;
-        case Opcode::If: emit_if(op); return;
-        case Opcode::Loop: emit_loop(op); return;
-        case Opcode::Scope: emit_scope(op); return;
+        case Opcode::SharedArray:
+        case Opcode::LocalArray:
+        case Opcode::TablePtr: emit_block_array(op); return;
+        case Opcode::SharedBytes: values_[op.result] = shared_bytes_; return;
+        case Opcode::Atomic: emit_atomic(op); return;
+        case Opcode::Barrier:
+        case Opcode::BarrierReduce: emit_barrier(op); return;
+        case Opcode::Fence: emit_fence(op); return;
+        case Opcode::If:
+        case Opcode::Loop:
+        case Opcode::Scope:
+            if (op.divergent) branches_.push_back(&op);
+            if (op.code == Opcode::If) emit_if(op);
+            if (op.code == Opcode::Loop) emit_loop(op);
+            if (op.code == Opcode::Scope) emit_scope(op);
+            if (op.divergent) branches_.pop_back();
+            return;
         case Opcode::Yield: return;
         case Opcode::Break:
         case Opcode::Continue:

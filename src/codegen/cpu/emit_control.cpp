@@ -133,6 +133,40 @@ void Emitter::emit_uniform_if(const ir::Op& op) {
     mask_ = outer;
 }
 
+// Few rounds, known when compiled: indices become constants, and tests of them fall away.
+bool Emitter::is_short(const ir::Op& loop) const {
+    constexpr std::int64_t kMostRounds = 32;
+    constexpr std::int64_t kMostOps = 1024;
+    if (loop.divergent) return false;
+    const auto constant = [&](ir::ValueId value) { return constants_.find(value); };
+    const ir::Region& init = loop.regions[0];
+    const ir::Region& test = loop.regions[1];
+    const ir::Region& step = loop.regions[3];
+    if (init.size() != 1 || step.empty() || test.size() < 3) return false;
+    const ir::Op& compare = test[test.size() - 2];
+    const ir::Op& advance = step.back();
+    if (compare.code != Opcode::Lt || advance.code != Opcode::VarSet || init[0].code != Opcode::VarSet) return false;
+    const auto first = constant(init[0].operands[0]);
+    const auto stop = constant(compare.operands[1]);
+    if (first == constants_.end() || stop == constants_.end()) return false;
+    const std::int64_t rounds = stop->second - first->second;
+    std::int64_t ops = 0;
+    bool plain = true;
+    ir::walk(loop.regions[2], [&](const ir::Op& op) {
+        ++ops;
+        plain = plain && op.code != Opcode::Loop && op.code != Opcode::Barrier && op.code != Opcode::BarrierReduce;
+    });
+    return plain && rounds <= kMostRounds && rounds * ops <= kMostOps;
+}
+
+void Emitter::unroll(llvm::BranchInst* back) {
+    llvm::Metadata* hint = llvm::MDNode::get(context_, llvm::MDString::get(context_, "llvm.loop.unroll.full"));
+    llvm::MDNode* loop = llvm::MDNode::getDistinct(context_, {nullptr, hint});
+    loop->replaceOperandWith(0, loop);
+    back->setMetadata(llvm::LLVMContext::MD_loop, loop);
+    unrolls_ = true;
+}
+
 void Emitter::emit_loop(const ir::Op& op) {
     const Exits outer_exits = exits_;
     Value* outer = mask_;
@@ -184,7 +218,8 @@ void Emitter::emit_loop(const ir::Op& op) {
     left.continues = false;
     mask_ = remaining(active, left);
     region(op.regions[3]);
-    builder_.CreateBr(header);
+    llvm::BranchInst* back = builder_.CreateBr(header);
+    if (is_short(op)) unroll(back);
     builder_.SetInsertPoint(exits_.loop_exit);
     exits_ = outer_exits;
     mask_ = remaining(outer, through);

@@ -48,6 +48,9 @@ std::pair<Emitter::Value*, Emitter::Value*> Emitter::varying_offsets(const Acces
         indices.push_back(index);
     }
     Value* offsets = offset_of(access, indices);
+    if (access.op->space == ir::Space::Local)
+        offsets = builder_.CreateAdd(offsets->getType()->isVectorTy() ? offsets : splat(offsets),
+                                     lane_numbers(builder_.getInt64Ty(), size_of(access.op->elem)));
     return {offsets->getType()->isVectorTy() ? offsets : splat(offsets), ok};
 }
 
@@ -93,7 +96,7 @@ std::vector<Emitter::Value*> Emitter::slow_arguments(const Access& access) {
         arguments.push_back(builder_.CreatePtrToInt(memory, builder_.getInt64Ty()));
         arguments.push_back(i64(0));
     };
-    add(access.pointer, 0);
+    add(access.pointer, access.op->space == ir::Space::Local ? size_of(access.op->elem) : 0);
     for (std::size_t axis = 0; axis < access.rank; ++axis) {
         add(access.shape[axis], 0);
         add(access.strides[axis], 0);
@@ -117,7 +120,7 @@ Emitter::Value* Emitter::slow_load(const Access& access) {
     Value* result = slot(type, "slow_result");
     std::vector<Value*> arguments = slow_arguments(access);
     arguments.push_back(result);
-    builder_.CreateCall(slow_function(false, access.rank, access.op->elem, is_spread(access)), arguments);
+    builder_.CreateCall(slow_function(Deed::Load, access), arguments);
     return builder_.CreateLoad(type, result);
 }
 
@@ -126,12 +129,53 @@ void Emitter::slow_store(const Access& access, Value* value) {
     std::vector<Value*> arguments = slow_arguments(access);
     builder_.CreateStore(value, memory);
     arguments.push_back(memory);
-    builder_.CreateCall(slow_function(true, access.rank, access.op->elem, is_spread(access)), arguments);
+    builder_.CreateCall(slow_function(Deed::Store, access), arguments);
 }
 
-llvm::Function* Emitter::slow_function(bool is_store, std::size_t rank, DType elem, bool spread) {
-    const std::string name = (is_store ? "store_" : "load_") + std::string(name_of(elem)) + "_" + std::to_string(rank) +
-                             (spread ? "_spread" : "");
+// Data: the operands, the second operands, room for the old values.
+Emitter::Value* Emitter::slow_atomic(const Access& access, Value* value, Value* second) {
+    llvm::Type* type = vector_of(memory_type(access.op->elem));
+    Value* memory = slot(llvm::ArrayType::get(type, 3), "atomic");
+    std::vector<Value*> arguments = slow_arguments(access);
+    builder_.CreateStore(value, memory);
+    if (second != nullptr) builder_.CreateStore(second, builder_.CreateConstInBoundsGEP1_64(type, memory, 1));
+    Value* old = builder_.CreateConstInBoundsGEP1_64(type, memory, 2);
+    builder_.CreateStore(llvm::Constant::getNullValue(type), old);
+    arguments.push_back(memory);
+    builder_.CreateCall(slow_function(Deed::Atomic, access), arguments);
+    return builder_.CreateLoad(type, old);
+}
+
+// What an out-of-line function does for one lane.
+void Emitter::slow_access(Deed what, const ir::Op& op, Value* data, Value* element, Value* lane) {
+    llvm::Type* type = memory_type(op.elem);
+    const llvm::Align align(static_cast<std::uint64_t>(size_of(op.elem)));
+    Value* place = builder_.CreateGEP(type, data, lane);
+    if (what != Deed::Atomic) {
+        const bool is_store = what == Deed::Store;
+        Value* loaded = builder_.CreateAlignedLoad(type, is_store ? place : element, align);
+        builder_.CreateAlignedStore(loaded, is_store ? element : place, align);
+        return;
+    }
+    const auto part = [&](int number) {
+        return builder_.CreateGEP(type, data, builder_.CreateAdd(lane, i64(std::int64_t{number} * width_)));
+    };
+    Value* value = builder_.CreateAlignedLoad(type, place, align);
+    Value* second = nullptr;
+    if (op.imm == static_cast<std::uint64_t>(ir::AtomicKind::Cas))
+        second = builder_.CreateAlignedLoad(type, part(1), align);
+    builder_.CreateAlignedStore(atomic_one(op, element, value, second), part(2), align);
+}
+
+llvm::Function* Emitter::slow_function(Deed what, const Access& accessed) {
+    const ir::Op& op = *accessed.op;
+    const std::size_t rank = accessed.rank;
+    const DType elem = op.elem;
+    const bool spread = is_spread(accessed);
+    static constexpr const char* kNames[] = {"load_", "store_", "atomic_"};
+    std::string name = kNames[static_cast<int>(what)] + std::string(name_of(elem)) + "_" + std::to_string(rank);
+    if (spread) name += "_spread";
+    if (what == Deed::Atomic) name += "_" + std::to_string(op.imm) + (op.space == ir::Space::Global ? "" : "_own");
     llvm::Function*& function = slow_functions_[name];
     if (function != nullptr) return function;
     llvm::Type* number = builder_.getInt64Ty();
@@ -156,7 +200,7 @@ llvm::Function* Emitter::slow_function(bool is_store, std::size_t rank, DType el
     builder_.SetInsertPoint(entry);
     llvm::Type* type = memory_type(elem);
     Value* data = function->getArg(5 + 2 * quantities);
-    if (!is_store) builder_.CreateStore(llvm::Constant::getNullValue(vector_of(type)), data);
+    if (what == Deed::Load) builder_.CreateStore(llvm::Constant::getNullValue(vector_of(type)), data);
     Value* bits = function->getArg(0);
     builder_.CreateCondBr(builder_.CreateICmpEQ(bits, i64(0)), done, loop);
     builder_.SetInsertPoint(loop);
@@ -209,10 +253,7 @@ llvm::Function* Emitter::slow_function(bool is_store, std::size_t rank, DType el
     builder_.CreateBr(access);
     builder_.SetInsertPoint(access);
     Value* element = builder_.CreateIntToPtr(address, pointer);
-    Value* place = builder_.CreateGEP(type, data, lane);
-    const llvm::Align align(static_cast<std::uint64_t>(size_of(elem)));
-    Value* from = is_store ? place : element;
-    builder_.CreateAlignedStore(builder_.CreateAlignedLoad(type, from, align), is_store ? element : place, align);
+    slow_access(what, op, data, element, lane);
     builder_.CreateBr(next);
     builder_.SetInsertPoint(next);
     Value* rest = builder_.CreateAnd(left, builder_.CreateSub(left, i64(1)));
@@ -240,6 +281,14 @@ void Emitter::report_fault(const Access& access, std::size_t axis, Value* index,
         if (extent->getType()->isVectorTy()) extent = builder_.CreateExtractElement(extent, lane);
         builder_.CreateStore(extent, builder_.CreateConstInBoundsGEP1_64(builder_.getInt64Ty(), shape, other));
     }
+    call_fault(i64(access.op->line), static_cast<std::int64_t>(axis), index, shape,
+               static_cast<std::int64_t>(access.rank), lane);
+    builder_.CreateBr(after);
+    builder_.SetInsertPoint(after);
+}
+
+// Tells the host of a lane's fault; see FaultFunction.
+void Emitter::call_fault(Value* line, std::int64_t axis, Value* index, Value* shape, std::int64_t rank, Value* lane) {
     llvm::Type* number = builder_.getInt64Ty();
     llvm::Type* pointer = builder_.getPtrTy();
     auto* type = llvm::FunctionType::get(builder_.getVoidTy(),
@@ -247,10 +296,7 @@ void Emitter::report_fault(const Access& access, std::size_t axis, Value* index,
     Value* field = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), info_, offsetof(LaunchInfo, fault));
     Value* thread = builder_.CreateAdd(builder_.CreateZExt(thread_base_, number), lane);
     builder_.CreateCall(type, builder_.CreateLoad(pointer, field),
-                        {info_, i64(access.op->line), i64(static_cast<std::int64_t>(axis)), index, shape,
-                         i64(static_cast<std::int64_t>(access.rank)), block_number_, thread});
-    builder_.CreateBr(after);
-    builder_.SetInsertPoint(after);
+                        {info_, line, i64(axis), index, shape, i64(rank), block_number_, thread});
 }
 
 }  // namespace treadle::codegen

@@ -18,14 +18,38 @@ Emitter::Emitter(llvm::Module& module, const ir::Function& function, const EmitO
 void Emitter::run() {
     llvm::Type* pointer = builder_.getPtrTy();
     llvm::Type* number = builder_.getInt64Ty();
-    auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, pointer, number, number}, false);
-    kernel_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, kKernelSymbol, module_);
+    llvm::Type* index = builder_.getInt32Ty();
+    const bool one_packet = ir::uses_block(function_);
+    std::vector<llvm::Type*> params = {pointer, pointer, number, number};
+    if (one_packet) params = {pointer, pointer, pointer, index, index, index};
+    auto* type = llvm::FunctionType::get(builder_.getVoidTy(), params, false);
+    kernel_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, one_packet ? kPacketSymbol : kKernelSymbol,
+                                     module_);
     kernel_->addFnAttr(llvm::Attribute::NoUnwind);
     kernel_->addFnAttr("target-cpu", options_.target.cpu);
     if (options_.target.isa == VectorIsa::Avx512) kernel_->addFnAttr("prefer-vector-width", "512");
     kernel_->addParamAttr(0, llvm::Attribute::NoAlias);
     kernel_->addParamAttr(1, llvm::Attribute::NoAlias);
     builder_.SetInsertPoint(block("entry"));
+    launch_facts();
+    for (const ir::Table& table : function_.tables) tables_.push_back(table_memory(table));
+    values_.assign(function_.values.size(), nullptr);
+    for (std::size_t i = 0; i < function_.variables.size(); ++i) {
+        llvm::Type* element = scalar_type(function_.variables[i].type);
+        variables_.push_back(slot(function_.variable_shapes[i].is_varying() ? vector_of(element) : element, "var"));
+    }
+    if (one_packet) {
+        block_facts();
+    } else {
+        blocks();
+    }
+    // Streamed stores are ordered before what follows the kernel.
+    if (streams_) builder_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
+    builder_.CreateRetVoid();
+}
+
+void Emitter::launch_facts() {
+    llvm::Type* number = builder_.getInt64Ty();
     params_ = kernel_->getArg(0);
     info_ = kernel_->getArg(1);
     for (std::size_t i = 0; i < function_.params.size(); ++i) {
@@ -40,33 +64,59 @@ void Emitter::run() {
         block_dim_[d] = builder_.CreateLoad(dimension, builder_.CreateConstInBoundsGEP1_64(dimension, info_, d));
         grid_dim_[d] = builder_.CreateLoad(dimension, builder_.CreateConstInBoundsGEP1_64(dimension, info_, 3 + d));
     }
-    stream_barrier_ = builder_.CreateLoad(
-        number, builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), info_, offsetof(LaunchInfo, stream_barrier)));
-    ir::walk(function_.body, [&](const ir::Op& op) {
-        if (op.code == ir::Opcode::Load || op.code == ir::Opcode::ElementPtr) loaded_pointers_.insert(op.operands[0]);
-    });
+    for (unsigned d = 0; d < 3; ++d) {
+        const std::int32_t extent = options_.block[d];
+        if (extent != 0) block_dim_[d] = builder_.getInt32(static_cast<std::uint32_t>(extent));
+    }
     if (options_.lanes == ir::Lanes::Line) block_dim_[1] = block_dim_[2] = builder_.getInt32(1);
-    for (const ir::Table& table : function_.tables) {
-        std::vector<llvm::Constant*> items;
-        for (const std::uint64_t bits : table.bits) {
-            llvm::Constant* word =
-                llvm::ConstantInt::get(builder_.getIntNTy(static_cast<unsigned>(8 * size_of(table.dtype))), bits);
-            items.push_back(is_float(table.dtype) ? llvm::ConstantExpr::getBitCast(word, scalar_type(table.dtype))
-                                                  : word);
-        }
-        auto* array = llvm::ArrayType::get(scalar_type(table.dtype), items.size());
-        tables_.push_back(new llvm::GlobalVariable(module_, array, true, llvm::GlobalValue::PrivateLinkage,
-                                                   llvm::ConstantArray::get(array, items), "table"));
+    const auto field = [&](std::size_t offset) {
+        return builder_.CreateLoad(number,
+                                   builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), info_, offset));
+    };
+    stream_barrier_ = field(offsetof(LaunchInfo, stream_barrier));
+    shared_bytes_ = field(offsetof(LaunchInfo, shared_bytes));
+    ir::walk(function_.body, [&](const ir::Op& op) {
+        if (op.code == ir::Opcode::Const) constants_[op.result] = static_cast<std::int64_t>(op.imm);
+        used_.insert(op.operands.begin(), op.operands.end());
+        if (op.code == ir::Opcode::Param && op.type.is_pointer()) streamable_.insert(op.result);
+        const bool reads = op.code == ir::Opcode::Load || op.code == ir::Opcode::ElementPtr ||
+                           op.code == ir::Opcode::Atomic;
+        if (reads) streamable_.erase(op.operands[0]);
+    });
+}
+
+llvm::Constant* Emitter::table_memory(const ir::Table& table) {
+    llvm::Type* element = memory_type(table.dtype);
+    std::vector<llvm::Constant*> items;
+    for (const std::uint64_t bits : table.bits) {
+        llvm::Constant* word =
+            llvm::ConstantInt::get(builder_.getIntNTy(static_cast<unsigned>(8 * size_of(table.dtype))), bits);
+        items.push_back(is_float(table.dtype) ? llvm::ConstantExpr::getBitCast(word, element) : word);
     }
-    values_.assign(function_.values.size(), nullptr);
-    for (std::size_t i = 0; i < function_.variables.size(); ++i) {
-        llvm::Type* element = scalar_type(function_.variables[i].type);
-        variables_.push_back(slot(function_.variable_shapes[i].is_varying() ? vector_of(element) : element, "var"));
-    }
-    blocks();
-    // Streamed stores are ordered before what follows the kernel.
-    if (streams_) builder_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
-    builder_.CreateRetVoid();
+    if (items.empty()) items.push_back(llvm::Constant::getNullValue(element));
+    auto* array = llvm::ArrayType::get(element, items.size());
+    auto* memory = new llvm::GlobalVariable(module_, array, true, llvm::GlobalValue::PrivateLinkage,
+                                            llvm::ConstantArray::get(array, items), "table");
+    memory->setAlignment(llvm::Align(64));
+    return memory;
+}
+
+// The device calls for each packet of a block.
+void Emitter::block_facts() {
+    block_context_ = kernel_->getArg(2);
+    for (unsigned d = 0; d < 3; ++d) block_idx_[d] = context_field(builder_.getInt32Ty(), 4 * d);
+    block_number_ = context_field(builder_.getInt64Ty(), offsetof(BlockContext, number));
+    shared_ = context_field(builder_.getInt64Ty(), offsetof(BlockContext, shared));
+    Value* x = kernel_->getArg(3);
+    Value* y = kernel_->getArg(4);
+    Value* z = kernel_->getArg(5);
+    Value* limit = block_dim_[0];
+    Value* row = builder_.CreateAdd(builder_.CreateMul(z, block_dim_[1]), y);
+    if (options_.lanes == ir::Lanes::Flat)
+        limit = builder_.CreateMul(limit, builder_.CreateMul(block_dim_[1], block_dim_[2]));
+    thread_base_ = options_.lanes == ir::Lanes::Rows ? builder_.CreateAdd(builder_.CreateMul(row, block_dim_[0]), x) : x;
+    if (options_.lanes != ir::Lanes::Rows) y = z = builder_.getInt32(0);
+    packet(x, y, z, limit);
 }
 
 void Emitter::blocks() {
@@ -162,6 +212,7 @@ void Emitter::packet(Value* thread, Value* y, Value* z, Value* limit) {
         Value* left = splat(builder_.CreateSub(limit, thread));
         mask_ = builder_.CreateICmpSGT(left, lane_numbers(builder_.getInt32Ty()));
     }
+    initial_mask_ = mask_;
     thread_idx_[0] = thread;
     thread_idx_[1] = y;
     thread_idx_[2] = z;

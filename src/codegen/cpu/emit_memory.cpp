@@ -36,6 +36,11 @@ Emitter::Access Emitter::access_of(const ir::Op& op) {
         const bool dense = op.layout == ir::Layout::Dense || op.layout == ir::Layout::InnerDense;
         if (dense) access.strides.back() = i64(size_of(op.elem));
         if (op.layout == ir::Layout::InnerZero) access.strides.back() = i64(0);
+        if (op.space == ir::Space::Local) {
+            for (Value*& stride : access.strides)
+                stride = builder_.CreateMul(
+                    stride, stride->getType()->isVectorTy() ? splat(i64(width_)) : i64(width_));
+        }
     }
     return access;
 }
@@ -60,7 +65,7 @@ void Emitter::emit_load(const ir::Op& op) {
 void Emitter::emit_store(const ir::Op& op) {
     const Access access = access_of(op);
     const ir::ValueId stored = op.operands.back();
-    Reach reach = Reach::Uniform;
+    Reach reach = op.space == ir::Space::Local ? Reach::Linear : Reach::Uniform;
     for (std::size_t i = 0; i + 1 < op.operands.size(); ++i) {
         const ir::Shape one = shape(op.operands[i]);
         if (one.is_varying()) reach = Reach::Varying;
@@ -106,6 +111,10 @@ void Emitter::emit_table_load(const ir::Op& op) {
 // index inside [0, extent), as unsigned numbers: a negative one is outside as well.
 Emitter::Value* Emitter::inside(const Access& access, std::size_t axis, Value* index) {
     Value* extent = access.shape[axis];
+    const std::uint8_t bits = function_.width_bits[access.op->operands[1 + 2 * access.rank + axis]];
+    const auto* known = llvm::dyn_cast<llvm::ConstantInt>(extent);
+    if (known != nullptr && bits < 63 && known->getSExtValue() >= (std::int64_t{1} << bits))
+        return index->getType()->isVectorTy() ? all_lanes() : builder_.getTrue();
     if (index->getType()->isVectorTy() && !extent->getType()->isVectorTy()) extent = splat(extent);
     if (!index->getType()->isVectorTy() && extent->getType()->isVectorTy()) index = splat(index);
     return builder_.CreateICmpULT(index, extent);
@@ -161,32 +170,39 @@ Emitter::Value* Emitter::uniform_load(const Access& access) {
     return from_memory(loaded, access.op->elem);
 }
 
-// All active lanes write one element; the last of them is seen afterwards.
-void Emitter::uniform_store(const Access& access, Value* value) {
+// Calls write(address) where any lane is active and the element is there.
+void Emitter::uniform_write(const Access& access, const std::function<void(Value*)>& write) {
     Value* ok = mask_ == nullptr ? static_cast<Value*>(builder_.getTrue()) : any(mask_);
     for (std::size_t axis = 0; axis < access.rank && function_.bounds != ir::Bounds::Off; ++axis) {
         Value* one = inside(access, axis, access.indices[axis]);
         if (function_.bounds == ir::Bounds::Raise) report_fault(access, axis, access.originals[axis], one);
         ok = builder_.CreateAnd(ok, one);
     }
-    llvm::BasicBlock* write = block("write");
+    llvm::BasicBlock* inside_block = block("write");
     llvm::BasicBlock* after = block("written");
-    builder_.CreateCondBr(ok, write, after);
-    builder_.SetInsertPoint(write);
-    if (value->getType()->isVectorTy()) {
-        Value* last = i64(width_ - 1);
-        if (mask_ != nullptr) {
-            Value* zeros = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, mask_bits(mask_), builder_.getTrue());
-            last = builder_.CreateSub(i64(63), zeros);
-        }
-        value = builder_.CreateExtractElement(value, last);
-    }
-    Value* address = builder_.CreateIntToPtr(builder_.CreateAdd(access.pointer, offset_of(access, access.indices)),
-                                             builder_.getPtrTy());
-    builder_.CreateAlignedStore(to_memory(value, access.op->elem), address,
-                                llvm::Align(static_cast<std::uint64_t>(size_of(access.op->elem))));
+    builder_.CreateCondBr(ok, inside_block, after);
+    builder_.SetInsertPoint(inside_block);
+    write(builder_.CreateIntToPtr(builder_.CreateAdd(access.pointer, offset_of(access, access.indices)),
+                                  builder_.getPtrTy()));
     builder_.CreateBr(after);
     builder_.SetInsertPoint(after);
+}
+
+// All active lanes write one element; the last of them is seen afterwards.
+void Emitter::uniform_store(const Access& access, Value* value) {
+    uniform_write(access, [&](Value* address) {
+        if (value->getType()->isVectorTy()) {
+            Value* last = i64(width_ - 1);
+            if (mask_ != nullptr) {
+                Value* zeros =
+                    builder_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, mask_bits(mask_), builder_.getTrue());
+                last = builder_.CreateSub(i64(63), zeros);
+            }
+            value = builder_.CreateExtractElement(value, last);
+        }
+        builder_.CreateAlignedStore(to_memory(value, access.op->elem), address,
+                                    llvm::Align(static_cast<std::uint64_t>(size_of(access.op->elem))));
+    });
 }
 
 // The packet as a whole is inside: first and last lane of every index, as scalars.
@@ -205,6 +221,12 @@ Emitter::Value* Emitter::linear_inside(const Access& access) {
 }
 
 bool Emitter::is_contiguous(const Access& access) const {
+    if (access.op->space == ir::Space::Local) {
+        for (const ir::Shape index : access.shapes) {
+            if (!index.is_uniform()) return false;
+        }
+        return true;
+    }
     if (access.rank == 0) return false;
     for (std::size_t axis = 0; axis + 1 < access.rank; ++axis) {
         if (!access.shapes[axis].is_uniform()) return false;
@@ -215,7 +237,7 @@ bool Emitter::is_contiguous(const Access& access) const {
 
 // Byte offset of lane 0 and the distance between lanes.
 std::pair<Emitter::Value*, Emitter::Value*> Emitter::linear_offset(const Access& access) {
-    Value* stride = i64(0);
+    Value* stride = i64(access.op->space == ir::Space::Local ? size_of(access.op->elem) : 0);
     for (std::size_t axis = 0; axis < access.rank; ++axis) {
         if (!access.shapes[axis].is_linear()) continue;
         stride = builder_.CreateAdd(stride, builder_.CreateMul(i64(access.shapes[axis].stride), access.strides[axis]));
@@ -240,7 +262,8 @@ Emitter::Value* Emitter::inside_lanes(const Access& access) {
 // Whether a packet that is partly outside can be accessed under a mask; else it goes lane by lane.
 bool Emitter::can_mask(const Access& access) const {
     const bool has_instruction = size_of(access.op->elem) >= 4 || options_.target.isa == VectorIsa::Avx512;
-    return is_contiguous(access) && has_instruction && function_.bounds == ir::Bounds::Guard;
+    const bool has_end = access.op->space != ir::Space::Local;  // else all lanes are inside or none
+    return is_contiguous(access) && has_instruction && has_end && function_.bounds == ir::Bounds::Guard;
 }
 
 bool Emitter::may_be_negative(const Access& access) const {
@@ -382,6 +405,6 @@ void Emitter::plain_store(const Access& access, Value* value, Value* address) {
 
 // The array is a parameter, and no load goes through it. (Another parameter may be the same memory: that is only
 // slower.)
-bool Emitter::is_write_only(const Access& access) const { return !loaded_pointers_.contains(access.op->operands[0]); }
+bool Emitter::is_write_only(const Access& access) const { return streamable_.contains(access.op->operands[0]); }
 
 }  // namespace treadle::codegen

@@ -6,6 +6,7 @@
 // full-width lanes.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -24,12 +25,14 @@ struct EmitOptions {
     int packet = 8;
     ir::Lanes lanes = ir::Lanes::Line;
     bool full_packets = false;
+    BlockDims block{};
 };
 
 class Emitter {
 public:
     Emitter(llvm::Module& module, const ir::Function& function, const EmitOptions& options);
     void run();
+    bool unrolls() const { return unrolls_; }  // loops are marked for it
 
 private:
     using Value = llvm::Value;
@@ -61,7 +64,10 @@ private:
         std::vector<ir::Shape> shapes;
     };
 
-    // emit_kernel.cpp: the loops over blocks and packets
+    // emit_kernel.cpp: the loops over blocks and packets, or one packet of a block that the device runs as a whole
+    void launch_facts();
+    llvm::Constant* table_memory(const ir::Table& table);
+    void block_facts();
     void blocks();
     void packets(Value* block);
     void packet(Value* thread, Value* y, Value* z, Value* limit);
@@ -71,6 +77,8 @@ private:
     void region(const ir::Region& region);
     void emit_if(const ir::Op& op);
     void emit_uniform_if(const ir::Op& op);
+    bool is_short(const ir::Op& loop) const;
+    void unroll(llvm::BranchInst* back);
     void emit_loop(const ir::Op& op);
     void leave(const ir::Op& loop, Value* lanes);
     void emit_scope(const ir::Op& op);
@@ -112,6 +120,7 @@ private:
     Value* linear_load(const Access& access);
     std::pair<Value*, Value*> varying_offsets(const Access& access);
     Value* varying_load(const Access& access);
+    void uniform_write(const Access& access, const std::function<void(Value*)>& write);
     void uniform_store(const Access& access, Value* value);
     void linear_store(const Access& access, Value* value);
     void varying_store(const Access& access, Value* value);
@@ -122,9 +131,26 @@ private:
     // The out-of-line path: any lanes, any indices, tested one by one.
     Value* slow_load(const Access& access);
     void slow_store(const Access& access, Value* value);
-    llvm::Function* slow_function(bool is_store, std::size_t rank, DType elem, bool spread);
+    Value* slow_atomic(const Access& access, Value* value, Value* second);
+    enum class Deed : std::uint8_t { Load, Store, Atomic };
+    llvm::Function* slow_function(Deed what, const Access& access);
+    void slow_access(Deed what, const ir::Op& op, Value* data, Value* element, Value* lane);
     std::vector<Value*> slow_arguments(const Access& access);
+    void call_fault(Value* line, std::int64_t axis, Value* index, Value* shape, std::int64_t rank, Value* lane);
     void report_fault(const Access& access, std::size_t axis, Value* index, Value* inside);
+
+    // emit_block.cpp
+    Value* context_field(llvm::Type* type, std::size_t offset);
+    void emit_block_array(const ir::Op& op);
+    Value* meet(const ir::Op& op, Value* count);
+    void emit_barrier(const ir::Op& op);
+    void emit_fence(const ir::Op& op);
+    // emit_atomics.cpp
+    void emit_atomic(const ir::Op& op);
+    Value* atomic_one(const ir::Op& op, Value* address, Value* value, Value* second);
+    Value* combined(ir::AtomicKind kind, DType type, Value* old, Value* value, Value* second);
+    Value* reduced(const ir::Op& op, Value* values);
+    Value* bits_of_value(Value* value);
 
     // emit_values.cpp
     Value* get(ir::ValueId id) const { return values_[id]; }
@@ -178,13 +204,21 @@ private:
     std::vector<llvm::Constant*> tables_;
     llvm::Constant* nothing_ = nullptr;  // what empty arrays point to
     Value* mask_ = nullptr;
+    Value* initial_mask_ = nullptr;            // threads that there are
+    std::vector<const ir::Op*> branches_;      // on which lanes may have parted, the innermost last
+    Value* block_context_ = nullptr;           // where one packet of a block is compiled
+    Value* shared_bytes_ = nullptr;
+    Value* shared_ = nullptr;                  // the block's shared memory, as an integer
+    std::set<ir::ValueId> used_;               // values that some operation reads
     Exits exits_;
     llvm::AllocaInst* alive_ = nullptr;  // lanes that have not returned
     llvm::BasicBlock* packet_end_ = nullptr;
     std::map<std::string, llvm::Function*> slow_functions_;
-    std::set<ir::ValueId> loaded_pointers_;  // of arrays that the kernel reads
+    std::set<ir::ValueId> streamable_;  // pointers of arguments that the kernel does not read
     Value* stream_barrier_ = nullptr;        // 0 where large stores may go past the caches, else all ones
     bool streams_ = false;
+    bool unrolls_ = false;
+    std::map<ir::ValueId, std::int64_t> constants_;
 };
 
 }  // namespace treadle::codegen

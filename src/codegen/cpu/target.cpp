@@ -22,6 +22,7 @@
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/LoopRotation.h>
+#include <llvm/Transforms/Scalar/LoopUnrollPass.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimpleLoopUnswitch.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
@@ -44,6 +45,7 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const CpuTarget& target
     TREADLE_CHECK(found != nullptr, message);
     llvm::TargetOptions options;
     options.AllowFPOpFusion = llvm::FPOpFusion::Standard;  // fuse where an operation says so, nowhere else
+    options.EmitStackSizeSection = true;  // packets that wait for each other have stacks of just the size they need
     std::string features = target.features;
     if (target.isa == VectorIsa::Avx512) features += features.empty() ? "-prefer-256-bit" : ",-prefer-256-bit";
     return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(triple, target.cpu, features, options,
@@ -51,7 +53,7 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const CpuTarget& target
                                                                            llvm::CodeGenOptLevel::Default));
 }
 
-void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+void optimize(llvm::Module& module, llvm::TargetMachine& machine, bool unrolls) {
     llvm::LoopAnalysisManager loops;
     llvm::FunctionAnalysisManager functions;
     llvm::CGSCCAnalysisManager components;
@@ -73,6 +75,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
     loop_passes.addPass(llvm::LICMPass(llvm::LICMOptions()));
     loop_passes.addPass(llvm::SimpleLoopUnswitchPass(true));
     passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loop_passes), true));
+    if (unrolls) passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopFullUnrollPass(2, true)));
     passes.addPass(llvm::SimplifyCFGPass());
     passes.addPass(llvm::EarlyCSEPass(true));
     passes.addPass(llvm::InstCombinePass());

@@ -16,7 +16,7 @@ namespace treadle::codegen {
 std::unique_ptr<llvm::TargetMachine> make_target_machine(const CpuTarget& target);
 
 // Runs the short optimisation pipeline: everything a packet kernel gains from, without the loop and SLP vectorisers.
-void optimize(llvm::Module& module, llvm::TargetMachine& machine);
+void optimize(llvm::Module& module, llvm::TargetMachine& machine, bool unrolls);
 
 // The module as a relocatable object.
 std::string emit_object(llvm::Module& module, llvm::TargetMachine& machine);

@@ -60,12 +60,7 @@ public:
     void release_cached_memory() override { memory_.release_cached(); }
 
     std::shared_ptr<Kernel> load_kernel(const Artifact& artifact, std::shared_ptr<const KernelDebug> debug) override {
-        auto kernel = std::make_shared<CpuKernel>(load_object(artifact.object));
-        kernel->packet = artifact.packet;
-        kernel->has_loops = artifact.has_loops;
-        kernel->code_bytes = artifact.object.size();
-        kernel->debug = std::move(debug);
-        return kernel;
+        return std::make_shared<CpuKernel>(artifact, std::move(debug));
     }
 
     std::shared_ptr<Stream> default_stream() override {

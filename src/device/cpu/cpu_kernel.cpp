@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "device/cpu/block_runner.h"
 
 namespace treadle::device {
 namespace {
@@ -30,7 +31,49 @@ std::string place(const KernelDebug& debug, std::int64_t line) {
     return "\n  File \"" + source.file + "\", line " + std::to_string(source.first_line + in_function);
 }
 
+// Where there is text, the line that a fault speaks of.
+std::string other_place(const KernelDebug* debug, std::int64_t line) {
+    return debug != nullptr && line != 0 ? place(*debug, line) : "";
+}
+
+std::exception_ptr parted_error(const FaultRecord& fault, const KernelDebug* debug) {
+    std::string text = "kernel " + (debug != nullptr ? "'" + debug->name + "'" : std::string("")) +
+                       ": a barrier was reached by some threads of block " + coordinates(fault.block) +
+                       " only, while others went another way";
+    if (fault.axis == kPartedInPacket) text += " (thread " + coordinates(fault.thread) + " among them)";
+    text += other_place(debug, fault.line);
+    if (fault.index != 0) {
+        text += fault.axis == kPartedInPacket ? "\n  the threads parted at" : "\n  the others waited at";
+        text += other_place(debug, fault.index);
+    }
+    text += "\n  hint: all threads of a block must come to the same barrier; move it out of the branch, or let the others return";
+    return std::make_exception_ptr(Error(ErrorKind::Barrier, text));
+}
+
 }  // namespace
+
+CpuKernel::CpuKernel(const Artifact& artifact, std::shared_ptr<const KernelDebug> source)
+    : lanes(artifact.lanes), has_barriers(artifact.has_barriers), code_(load_object(artifact.object)) {
+    packet = artifact.packet;
+    has_loops = artifact.has_loops;
+    shared_bytes = artifact.shared_bytes;
+    code_bytes = artifact.object.size();
+    debug = std::move(source);
+    stack_bytes = code_.stack_bytes();
+    if (artifact.one_packet) {
+        packet_function = reinterpret_cast<PacketFunction>(code_.symbol(kPacketSymbol));
+    } else {
+        function = reinterpret_cast<KernelFunction>(code_.symbol(kKernelSymbol));
+    }
+}
+
+void CpuKernel::run(const std::uint64_t* params, const LaunchInfo& info, std::int64_t begin, std::int64_t end) const {
+    if (function != nullptr) {
+        function(params, &info, begin, end);
+    } else {
+        run_blocks(*this, params, info, begin, end);
+    }
+}
 
 void FaultSlot::report(const LaunchInfo* info, std::int64_t line, std::int64_t axis, std::int64_t index,
                        const std::int64_t* shape, std::int64_t rank, std::int64_t block, std::int64_t thread) {
@@ -38,7 +81,7 @@ void FaultSlot::report(const LaunchInfo* info, std::int64_t line, std::int64_t a
     const std::lock_guard lock(slot->mutex_);
     if (slot->first_) return;
     FaultRecord record{line, axis, index, rank, {}, {}, {}};
-    std::copy_n(shape, std::min<std::int64_t>(rank, FaultRecord::kMostAxes), record.shape);
+    if (shape != nullptr) std::copy_n(shape, std::min<std::int64_t>(rank, FaultRecord::kMostAxes), record.shape);
     record.block[0] = static_cast<std::int32_t>(block % info->grid[0]);
     record.block[1] = static_cast<std::int32_t>(block / info->grid[0] % info->grid[1]);
     record.block[2] = static_cast<std::int32_t>(block / info->grid[0] / info->grid[1]);
@@ -51,6 +94,7 @@ void FaultSlot::report(const LaunchInfo* info, std::int64_t line, std::int64_t a
 std::exception_ptr FaultSlot::error(const KernelDebug* debug) const {
     if (!first_) return nullptr;
     const FaultRecord& fault = *first_;
+    if (fault.axis < 0) return parted_error(fault, debug);
     std::string text = "kernel " + (debug != nullptr ? "'" + debug->name + "'" : std::string("")) + ": index " +
                        std::to_string(fault.index) + " is out of bounds for axis " + std::to_string(fault.axis) +
                        " of an array of shape " + shape_text(fault) + " (block " + coordinates(fault.block) +

@@ -13,11 +13,16 @@ namespace treadle::device {
 
 class CpuKernel final : public Kernel {
 public:
-    explicit CpuKernel(CodeBlock code) : code_(std::move(code)) {
-        function = reinterpret_cast<KernelFunction>(code_.symbol(kKernelSymbol));
-    }
+    CpuKernel(const Artifact& artifact, std::shared_ptr<const KernelDebug> debug);
 
-    KernelFunction function;
+    // Runs blocks [begin, end), in this thread.
+    void run(const std::uint64_t* params, const LaunchInfo& info, std::int64_t begin, std::int64_t end) const;
+
+    Lanes lanes = Lanes::Line;
+    bool has_barriers = false;
+    std::size_t stack_bytes = 0;  // that one packet needs
+    KernelFunction function = nullptr;
+    PacketFunction packet_function = nullptr;  // set where function is not
     // Running estimate of the time of one thread, by which launches are judged small; 0: unknown.
     mutable std::atomic<float> thread_ns{0};
     mutable std::atomic<std::uint64_t> work_key{0};  // of the launch that was timed last

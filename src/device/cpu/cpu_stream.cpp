@@ -157,14 +157,14 @@ void CpuStream::run_kernel(const CpuKernel& kernel, const LaunchInfo& shape, con
     const float known = kernel.thread_ns.load(std::memory_order_relaxed);
     std::int64_t workers = 1;
     if (alone) {
-        kernel.function(params, &info, 0, blocks);
+        kernel.run(params, info, 0, blocks);
     } else {
         const double thread_ns = known > 0 ? static_cast<double>(known) : kUnknownThreadNs;
         const std::int64_t chunk =
             chunk_size(blocks, info.grid[0], static_cast<double>(threads) * thread_ns, scheduler_.pool.size());
         workers = std::min<std::int64_t>(scheduler_.pool.size(), (blocks + chunk - 1) / chunk);
         scheduler_.pool.parallel_for(
-            blocks, chunk, [&](std::int64_t first, std::int64_t last) { kernel.function(params, &info, first, last); });
+            blocks, chunk, [&](std::int64_t first, std::int64_t last) { kernel.run(params, info, first, last); });
     }
     const double spent_ns =
         std::chrono::duration<double, std::nano>(Clock::now() - begin).count() * static_cast<double>(workers);
@@ -179,6 +179,7 @@ void CpuStream::launch(const Launch& launch) {
     LaunchInfo info{};
     std::copy_n(launch.block, 3, info.block);
     std::copy_n(launch.grid, 3, info.grid);
+    info.shared_bytes = launch.shared_bytes;
     info.stream_barrier = launch.bytes >= kStreamBytes ? 0 : ~std::uint64_t{0};
     double threads = 1;
     for (int d = 0; d < 3; ++d) threads *= static_cast<double>(info.block[d]) * static_cast<double>(info.grid[d]);

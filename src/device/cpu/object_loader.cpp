@@ -70,6 +70,8 @@ public:
             if (section->sh_type == SHT_SYMTAB) symbol_table = section;
         }
         if (symbol_table == nullptr || symbol_table->sh_link >= sections.size()) malformed("no symbols");
+        if (header.e_shstrndx >= sections.size()) malformed("no section names");
+        section_names_ = content(*sections[header.e_shstrndx]);
     }
 
     template <class T>
@@ -85,6 +87,10 @@ public:
     const Elf64_Sym& symbol(std::size_t index) const {
         return at<Elf64_Sym>(symbol_table->sh_offset + index * sizeof(Elf64_Sym));
     }
+    std::string_view section_name(const Elf64_Shdr& section) const {
+        if (section.sh_name >= section_names_.size()) malformed("bad name");
+        return section_names_.data() + section.sh_name;
+    }
     std::size_t symbol_count() const { return symbol_table->sh_size / sizeof(Elf64_Sym); }
     std::string_view name(const Elf64_Sym& symbol) const {
         const std::string_view names = content(*sections[symbol_table->sh_link]);
@@ -97,6 +103,7 @@ public:
 
 private:
     std::string_view bytes_;
+    std::string_view section_names_;
 };
 
 constexpr std::size_t kStubBytes = 16;  // jmp *[rip+2]; the address
@@ -135,6 +142,27 @@ public:
                 relocate(object_.at<Elf64_Rela>(section->sh_offset + i * sizeof(Elf64_Rela)), section->sh_info);
             }
         }
+    }
+
+    // .stack_sizes: for each function its address, 8 bytes, and the size of its frame in LEB128.
+    std::size_t stack_bytes() const {
+        std::size_t total = 0;
+        for (const Elf64_Shdr* section : object_.sections) {
+            if (object_.section_name(*section) != ".stack_sizes") continue;
+            const std::string_view content = object_.content(*section);
+            std::size_t at = 0;
+            while (at + 8 < content.size()) {
+                at += 8;
+                std::size_t size = 0;
+                for (unsigned shift = 0; at < content.size(); shift += 7) {
+                    const auto byte = static_cast<unsigned char>(content[at++]);
+                    size |= static_cast<std::size_t>(byte & 0x7f) << shift;
+                    if ((byte & 0x80) == 0) break;
+                }
+                total += size;
+            }
+        }
+        return total;
     }
 
     std::map<std::string, void*> exported() {
@@ -205,6 +233,7 @@ CodeBlock::CodeBlock(CodeBlock&& other) noexcept { *this = std::move(other); }
 CodeBlock& CodeBlock::operator=(CodeBlock&& other) noexcept {
     std::swap(memory_, other.memory_);
     std::swap(size_bytes_, other.size_bytes_);
+    std::swap(stack_bytes_, other.stack_bytes_);
     std::swap(symbols_, other.symbols_);
     return *this;
 }
@@ -232,6 +261,7 @@ CodeBlock load_object(std::string_view bytes) {
     block.size_bytes_ = size;
     linker.link(static_cast<char*>(memory));
     block.symbols_ = linker.exported();
+    block.stack_bytes_ = linker.stack_bytes();
     if (mprotect(memory, size, PROT_READ | PROT_EXEC) != 0)
         throw_device_error("CUDA_ERROR_OPERATING_SYSTEM", "[load kernel] mprotect failed");
     return block;

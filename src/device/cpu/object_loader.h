@@ -23,11 +23,13 @@ public:
 
     void* symbol(const std::string& name) const;
     std::size_t size_bytes() const { return size_bytes_; }
+    std::size_t stack_bytes() const { return stack_bytes_; }  // of all functions together
 
 private:
     friend CodeBlock load_object(std::string_view bytes);
     void* memory_ = nullptr;
     std::size_t size_bytes_ = 0;
+    std::size_t stack_bytes_ = 0;
     std::map<std::string, void*> symbols_;
 };
 

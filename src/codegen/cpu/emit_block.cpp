@@ -1,0 +1,86 @@
+// Memory of a block and of a thread, and where the threads of a block meet.
+#include "base/error.h"
+#include "base/kernel_abi.h"
+#include "codegen/cpu/emitter.h"
+
+namespace treadle::codegen {
+
+using ir::Opcode;
+
+Emitter::Value* Emitter::context_field(llvm::Type* type, std::size_t offset) {
+    Value* place = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), block_context_, offset);
+    return builder_.CreateLoad(type, place);
+}
+
+// Pointers to the first element, as integers.
+void Emitter::emit_block_array(const ir::Op& op) {
+    llvm::Type* number = builder_.getInt64Ty();
+    switch (op.code) {
+        case Opcode::SharedArray: {
+            const std::uint64_t offset = op.index == 1 ? function_.shared_bytes : op.imm;
+            values_[op.result] = builder_.CreateAdd(shared_, i64(static_cast<std::int64_t>(offset)));
+            return;
+        }
+        case Opcode::LocalArray: {
+            const std::uint64_t count = std::max<std::uint64_t>(op.imm, 1);
+            llvm::Type* packet = vector_of(memory_type(op.elem));
+            llvm::AllocaInst* memory = slot(llvm::ArrayType::get(packet, count), "local");
+            memory->setAlignment(llvm::Align(64));
+            values_[op.result] = builder_.CreatePtrToInt(memory, number);
+            return;
+        }
+        default:
+            values_[op.result] = builder_.CreatePtrToInt(tables_[static_cast<std::size_t>(op.index)], number);
+    }
+}
+
+// The threads of the packet that have not ended must all be here; the device sees to the other packets.
+Emitter::Value* Emitter::meet(const ir::Op& op, Value* count) {
+    Value* expected = alive_ != nullptr ? load_mask(alive_) : initial_mask_;
+    if (alive_ != nullptr || mask_ != initial_mask_) {
+        Value* missing = mask_ == nullptr ? llvm::Constant::getNullValue(all_lanes()->getType())
+                                          : builder_.CreateAnd(expected == nullptr ? all_lanes() : expected,
+                                                               builder_.CreateNot(mask_));
+        llvm::BasicBlock* parted = block("parted");
+        llvm::BasicBlock* together = block("together");
+        unlikely(any(missing), parted, together);
+        builder_.SetInsertPoint(parted);
+        Value* lane = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask_bits(missing), builder_.getTrue());
+        const std::int64_t branch = branches_.empty() ? 0 : branches_.back()->line;
+        call_fault(i64(op.line), kPartedInPacket, i64(branch), llvm::ConstantPointerNull::get(builder_.getPtrTy()), 0,
+                   lane);
+        builder_.CreateBr(together);
+        builder_.SetInsertPoint(together);
+    }
+    llvm::Type* number = builder_.getInt64Ty();
+    auto* type = llvm::FunctionType::get(number, {builder_.getPtrTy(), number, number}, false);
+    Value* barrier = context_field(builder_.getPtrTy(), offsetof(BlockContext, barrier));
+    return builder_.CreateCall(type, barrier, {block_context_, i64(op.line), count});
+}
+
+void Emitter::emit_barrier(const ir::Op& op) {
+    if (op.code == Opcode::Barrier) {
+        meet(op, i64(0));
+        return;
+    }
+    const auto kind = static_cast<ir::BarrierKind>(op.index);
+    Value* votes = vector(op.operands[0]);
+    if (kind == ir::BarrierKind::And) votes = builder_.CreateNot(votes);
+    Value* bits = mask_bits(mask_and(mask_, votes));
+    Value* total = meet(op, builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, bits));
+    Value* result = builder_.CreateTrunc(total, builder_.getInt32Ty());
+    if (kind != ir::BarrierKind::Count) {
+        Value* zero = builder_.CreateICmpEQ(total, i64(0));
+        if (kind == ir::BarrierKind::Or) zero = builder_.CreateNot(zero);
+        result = builder_.CreateZExt(zero, builder_.getInt32Ty());
+    }
+    values_[op.result] = result;
+}
+
+// A packet runs in one thread, in order: among its own threads nothing needs to be done.
+void Emitter::emit_fence(const ir::Op& op) {
+    builder_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent,
+                         op.index == 1 ? llvm::SyncScope::System : llvm::SyncScope::SingleThread);
+}
+
+}  // namespace treadle::codegen

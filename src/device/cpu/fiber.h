@@ -1,0 +1,37 @@
+// Stacks that a thread runs on in turn: a packet that waits at a barrier keeps its place while the others come up.
+//
+//     Stacks stacks;
+//     stacks.prepare(packets, bytes);
+//     fiber.start(stacks, number, entry, argument);
+//     switch_to(&current.stack_pointer, fiber.stack_pointer);
+//
+// Ours, because a library's switch saves the signal mask and floating-point state as well, which costs a hundred times
+// what a barrier may cost.
+#pragma once
+
+#include <cstddef>
+
+namespace treadle::device {
+
+// Saves the registers that a callee keeps, stores the stack pointer, and goes on where the other stack was left.
+extern "C" void treadle_switch_stack(void** save, void* to);
+
+class Stacks {
+public:
+    Stacks() = default;
+    ~Stacks();
+    Stacks(const Stacks&) = delete;
+    Stacks& operator=(const Stacks&) = delete;
+
+    // Room for count stacks of at least bytes each. Throws std::bad_alloc.
+    void prepare(std::size_t count, std::size_t bytes);
+    // A stack pointer from which treadle_switch_stack begins entry(argument), which must not return.
+    void* begin(std::size_t number, void (*entry)(void*), void* argument) const;
+
+private:
+    void* memory_ = nullptr;
+    std::size_t size_bytes_ = 0;
+    std::size_t stride_ = 0;
+};
+
+}  // namespace treadle::device

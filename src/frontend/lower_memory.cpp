@@ -1,0 +1,215 @@
+// Arrays that a kernel makes itself, arrays it captures, and atomic operations on any of them.
+#include <algorithm>
+#include <charconv>
+
+#include "frontend/lowering.h"
+#include "frontend/typing.h"
+
+namespace treadle::frontend {
+namespace {
+
+constexpr std::int64_t kMostSharedBytes = 48 * 1024;  // of arrays whose size the kernel says
+constexpr std::int64_t kMostLocalBytes = 512 * 1024;  // of one thread
+
+struct AtomicRow {
+    std::string_view text;
+    char types;
+};
+
+constexpr AtomicRow kAtomics[] = {
+#define TREADLE_ATOMIC(Name, text, operands, types) {#text, types},
+#include "ir/atomics.def"
+#undef TREADLE_ATOMIC
+};
+
+bool accepts(char types, DType dtype) {
+    if (is_bool(dtype)) return false;
+    if (types == 'u') return dtype == DType::UInt32 || dtype == DType::UInt64;
+    return types == 'n' || !is_float(dtype);
+}
+
+}  // namespace
+
+// A contiguous array without its pointer.
+Entity Lowering::new_array(DType dtype, const std::vector<Entity>& extents, ir::Space space) const {
+    Entity array;
+    array.kind = Entity::Kind::Array;
+    array.dtype = dtype;
+    array.space = space;
+    array.layout = ir::Layout::Dense;
+    for (const Entity& extent : extents) array.shape.push_back(extent.value);
+    return array;
+}
+
+bool Lowering::constant_integer(const Entity& entity, std::int64_t& value) const {
+    if (!entity.is_number() || is_float(entity.dtype)) return false;
+    if (entity.is(Entity::Kind::Literal)) {
+        value = entity.int_value;
+        return true;
+    }
+    for (const ir::Region* region : regions_) {
+        for (const ir::Op& op : *region) {
+            if (op.result != entity.value) continue;
+            value = static_cast<std::int64_t>(op.imm);
+            return op.code == Opcode::Const;
+        }
+    }
+    return false;
+}
+
+std::vector<std::int64_t> Lowering::constant_shape(const Builtin& row, const Entity& shape, Span span) {
+    const std::vector<Entity> items = shape.is(Entity::Kind::Tuple) ? shape.items : std::vector<Entity>{shape};
+    std::vector<std::int64_t> extents;
+    for (const Entity& item : items) {
+        std::int64_t extent = 0;
+        if (!constant_integer(item, extent)) {
+            type_error(span, std::string(row.text) + ": shape: expected constant integers",
+                       "the size must be known when the kernel is compiled; for a size of the launch use "
+                       "cuda.shared.array(0, dtype) and kernel[grid, block, stream, bytes]");
+        }
+        if (extent < 0 || extent > INT32_MAX)
+            type_error(span, std::string(row.text) + ": shape: expected extents from 0 to 2147483647, got " +
+                                 std::to_string(extent));
+        extents.push_back(extent);
+    }
+    return extents;
+}
+
+Entity Lowering::block_array(const Builtin& row, const std::vector<Entity>& args, Span span) {
+    const std::vector<std::int64_t> shape = constant_shape(row, args[0], span);
+    DType dtype = args[1].dtype;
+    if (args[1].is(Entity::Kind::String)) dtype = dtype_from_name(args[1].text);
+    if (!(args[1].is(Entity::Kind::Type) || args[1].is(Entity::Kind::String)) || dtype == DType::Count)
+        type_error(span, std::string(row.text) + ": dtype: expected an element type");
+    const bool is_shared = row.opcode == Opcode::SharedArray;
+    const bool is_dynamic = is_shared && shape.size() == 1 && shape[0] == 0;
+    const ir::Type number = ir::Type::scalar(DType::Int64);
+    const std::int64_t most = is_shared ? kMostSharedBytes : kMostLocalBytes;
+    std::int64_t count = 1;
+    for (const std::int64_t extent : shape) count = std::min(count * extent, most + 1);
+    const std::int64_t bytes = count * size_of(dtype);
+    std::vector<Entity> extents;
+    for (const std::int64_t extent : shape) {
+        extents.push_back(
+            Entity::scalar(constant(DType::Int64, static_cast<std::uint64_t>(extent)), DType::Int64));
+    }
+    ir::Op op;
+    op.code = row.opcode;
+    op.type = ir::Type::pointer();
+    op.elem = dtype;
+    if (is_dynamic) {
+        op.index = 1;
+        const ValueId total = emit(Opcode::SharedBytes, number, {});
+        const ValueId size = constant(DType::Int64, static_cast<std::uint64_t>(size_of(dtype)));
+        extents[0] = Entity::scalar(emit(Opcode::TruncDiv, number, {total, size}), DType::Int64);
+    } else if (is_shared) {
+        // A call that is lowered twice makes one array, as a static variable of a function would be.
+        const auto [place, is_new] = shared_places_.try_emplace({frame().function, call_}, function_.shared_bytes);
+        if (is_new) {
+            if (function_.shared_bytes + bytes > most) {
+                fail(ErrorKind::Compile, span,
+                     "the kernel's shared arrays need more than " + std::to_string(most) + " bytes: " +
+                         std::to_string(function_.shared_bytes) + " and " + std::to_string(bytes) + " for this one",
+                     "use cuda.shared.array(0, dtype) and give the bytes at the launch, up to 227 KiB");
+            }
+            function_.shared_bytes = ir::aligned_shared(function_.shared_bytes + static_cast<std::uint64_t>(bytes));
+        }
+        op.imm = place->second;
+    } else {
+        if (bytes > most)
+            fail(ErrorKind::Compile, span, "a local array may have at most " + std::to_string(most) + " bytes, got " +
+                                               std::to_string(bytes));
+        op.imm = static_cast<std::uint64_t>(count);
+    }
+    Entity array = new_array(dtype, extents, is_shared ? ir::Space::Shared : ir::Space::Local);
+    std::int64_t stride = size_of(dtype);
+    array.strides.resize(shape.size());
+    for (std::size_t axis = shape.size(); axis-- > 0;) {
+        array.strides[axis] = constant(DType::Int64, static_cast<std::uint64_t>(stride));
+        stride *= shape[axis];
+    }
+    array.value = emit(std::move(op));
+    return array;
+}
+
+// (constarray dtype (tuple extents) "bytes in hexadecimal")
+Entity Lowering::constant_array(const Node& node) {
+    const DType dtype = dtype_from_name(node.items[0].atom);
+    const std::string_view text = node.items[2].atom.substr(1, node.items[2].atom.size() - 2);
+    const auto size = static_cast<std::size_t>(size_of(dtype));
+    const std::string key = std::string(name_of(dtype)) + std::string(text);
+    const auto known = constants_.find(key);
+    std::int32_t number = 0;
+    if (known != constants_.end()) {
+        number = known->second;
+    } else {
+        ir::Table table{dtype, {}};
+        for (std::size_t at = 0; at + 2 * size <= text.size(); at += 2 * size) {
+            std::uint64_t bits = 0;
+            for (std::size_t byte = size; byte-- > 0;) {
+                unsigned value = 0;
+                const char* digits = text.data() + at + 2 * byte;
+                std::from_chars(digits, digits + 2, value, 16);
+                bits = bits << 8 | value;
+            }
+            table.bits.push_back(bits);
+        }
+        number = static_cast<std::int32_t>(function_.tables.size());
+        function_.tables.push_back(std::move(table));
+        constants_.emplace(key, number);
+    }
+    const Entity shape = expression(node.items[1]);
+    std::vector<Entity> extents;
+    for (const Entity& item : shape.items)
+        extents.push_back(Entity::scalar(literal(item, DType::Int64), DType::Int64));
+    Entity array = new_array(dtype, extents, ir::Space::Constant);
+    array.strides.resize(extents.size());
+    std::int64_t stride = size_of(dtype);
+    for (std::size_t axis = extents.size(); axis-- > 0;) {
+        array.strides[axis] = constant(DType::Int64, static_cast<std::uint64_t>(stride));
+        stride *= shape.items[axis].int_value;
+    }
+    array.value = emit(Opcode::TablePtr, ir::Type::pointer(), {}, number);
+    return array;
+}
+
+Entity Lowering::atomic(const Builtin& row, const std::vector<Entity>& args, Span span) {
+    const std::string name(row.text);
+    const bool is_first = row.text == "atomic.compare_and_swap";  // on the first element, without an index
+    const std::string_view text = is_first ? "cas" : row.text.substr(row.text.find('.') + 1);
+    const Entity& array = args[0];
+    if (!array.is(Entity::Kind::Array)) type_error(span, name + ": array: expected an array, got " + describe(type_of(array)));
+    if (array.space == ir::Space::Constant) type_error(span, "constant arrays cannot be written");
+    std::uint64_t kind = 0;
+    while (kAtomics[kind].text != text) ++kind;
+    if (!accepts(kAtomics[kind].types, array.dtype)) {
+        static constexpr std::string_view kTypes[] = {"numbers", "integers", "uint32 or uint64"};
+        const char types = kAtomics[kind].types;
+        type_error(span, name + ": expected an array of " + std::string(kTypes[types == 'n' ? 0 : types == 'i' ? 1 : 2]) +
+                             ", got " + describe(type_of(array)));
+    }
+    std::vector<Entity> indices(array.shape.size(), Entity::integer(0));
+    if (!is_first) indices = index_list(array, args[1], span);
+    for (const Entity& index : indices) {
+        if (index.is(Entity::Kind::Slice)) type_error(span, name + ": index: expected integers, got a slice");
+    }
+    if (indices.size() != array.shape.size())
+        type_error(span, name + ": index: expected " + std::to_string(array.shape.size()) + " integers, got " +
+                             std::to_string(indices.size()));
+    ir::Op op;
+    op.code = Opcode::Atomic;
+    op.type = ir::Type::scalar(array.dtype);
+    op.operands = access_operands(array, indices, span);
+    for (std::size_t i = is_first ? 1 : 2; i < args.size(); ++i) {
+        number_type(args[i], span, (name + ": value").c_str());
+        op.operands.push_back(as(args[i], array.dtype));
+    }
+    op.index = static_cast<std::int32_t>(array.shape.size());
+    op.elem = array.dtype;
+    op.layout = array.layout;
+    op.space = array.space;
+    op.imm = kind;
+    return Entity::scalar(emit(std::move(op)), array.dtype);
+}
+
+}  // namespace treadle::frontend
