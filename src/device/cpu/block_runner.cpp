@@ -36,10 +36,7 @@ public:
             shared_bytes_ = shared;
         }
         context_.shared = shared_memory_.get();
-        context_.barrier = [](BlockContext* context, std::int64_t line, std::int64_t count) {
-            // The context is the runner's first member.
-            return reinterpret_cast<Runner*>(context)->barrier(line, count);
-        };
+        context_.barrier = treadle_barrier;
         const bool together = kernel.has_barriers && packets_.size() > 1;
         if (together) stacks_.prepare(packets_.size(), kernel.stack_bytes + kHostStackBytes);
         for (std::int64_t block = begin; block < end; ++block) {
@@ -52,6 +49,27 @@ public:
                 for (const Packet& packet : packets_) call(packet);
             }
         }
+    }
+
+    // A packet arrives at a barrier; gives the stack to go on with.
+    void* arrive(std::int64_t line, std::int64_t count, const std::int64_t** stack) {
+        std::int64_t& total = totals_[round_ % 2];  // of this round: the next one has the other place
+        if (arrived_ == 0) {
+            line_ = line;
+            total = 0;
+        } else if (line != line_) {
+            report_parted(line);
+        }
+        total += count;
+        *stack = &total;
+        if (++arrived_ == alive_) {
+            release();
+            return stack;
+        }
+        Packet& from = packets_[current_];
+        from.arrived_in = round_;
+        from.stack_pointer = stack;
+        return next_stack();
     }
 
 private:
@@ -102,7 +120,8 @@ private:
         packets_[current_].ended = true;
         --alive_;
         if (alive_ != 0 && arrived_ == alive_) release();
-        leave();
+        void* left = nullptr;
+        treadle_switch_stack(&left, alive_ == 0 ? own_stack_pointer_ : next_stack());
     }
 
     void release() {
@@ -110,36 +129,13 @@ private:
         ++round_;
     }
 
-    // Goes on with the next packet that can run, or with the host where none is left.
-    void leave() {
-        Packet& from = packets_[current_];
-        if (alive_ == 0) {
-            treadle_switch_stack(&from.stack_pointer, own_stack_pointer_);
-            return;
-        }
+    // Of the next packet that can run.
+    void* next_stack() {
         do {
             if (++current_ == packets_.size()) current_ = 0;
         } while (packets_[current_].ended || packets_[current_].arrived_in == round_);
         Packet& to = packets_[current_];
-        treadle_switch_stack(&from.stack_pointer, to.started ? to.stack_pointer : begin(to));
-    }
-
-    std::int64_t barrier(std::int64_t line, std::int64_t count) {
-        if (arrived_ == 0) {
-            line_ = line;
-            totals_[round_ % 2] = 0;
-        } else if (line != line_) {
-            report_parted(line);
-        }
-        std::int64_t& total = totals_[round_ % 2];  // of this round: the next one has the other place
-        total += count;
-        if (++arrived_ == alive_) {
-            release();
-            return total;
-        }
-        packets_[current_].arrived_in = round_;
-        leave();
-        return total;
+        return to.started ? to.stack_pointer : begin(to);
     }
 
     void report_parted(std::int64_t line) {
@@ -168,6 +164,11 @@ private:
 };
 
 }  // namespace
+
+// The context is the runner's first member.
+extern "C" void* treadle_arrive(BlockContext* context, std::int64_t line, std::int64_t count, const std::int64_t** stack) {
+    return reinterpret_cast<Runner*>(context)->arrive(line, count, stack);
+}
 
 void run_blocks(const CpuKernel& kernel, const std::uint64_t* params, const LaunchInfo& info, std::int64_t begin,
                 std::int64_t end) {

@@ -6,9 +6,38 @@
 
 #include <sys/mman.h>
 
-// The callee-saved registers of the System V ABI; kernels leave the control words alone.
+// A stack that waits holds, from its pointer up: the address of its result, the callee-saved registers of the System V ABI,
+// and where to go on; kernels leave the control words alone. Stacks are left by a jump: a return would be predicted to go
+// where the last one called from.
 asm(R"(
     .text
+    .globl treadle_barrier
+    .hidden treadle_barrier
+    .type treadle_barrier, @function
+treadle_barrier:
+    pushq %rbp
+    pushq %rbx
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+    subq $8, %rsp
+    movq %rsp, %rcx
+    call treadle_arrive
+    movq %rax, %rsp
+treadle_resume:
+    popq %rax
+    movq (%rax), %rax
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %rbx
+    popq %rbp
+    popq %rcx
+    jmp *%rcx
+    .size treadle_barrier, . - treadle_barrier
+
     .globl treadle_switch_stack
     .hidden treadle_switch_stack
     .type treadle_switch_stack, @function
@@ -19,15 +48,10 @@ treadle_switch_stack:
     pushq %r13
     pushq %r14
     pushq %r15
+    pushq %rdi
     movq %rsp, (%rdi)
     movq %rsi, %rsp
-    popq %r15
-    popq %r14
-    popq %r13
-    popq %r12
-    popq %rbx
-    popq %rbp
-    ret
+    jmp treadle_resume
     .size treadle_switch_stack, . - treadle_switch_stack
 
     .globl treadle_enter_fiber
@@ -74,13 +98,14 @@ void Stacks::prepare(std::size_t count, std::size_t bytes) {
 void* Stacks::begin(std::size_t number, void (*entry)(void*), void* argument) const {
     auto top = reinterpret_cast<std::uintptr_t>(memory_) + (number + 1) * stride_;
     top -= top % 16;
-    auto* words = reinterpret_cast<std::uint64_t*>(top) - 9;
-    words[0] = words[1] = words[2] = 0;                              // r15, r14, r13
-    words[3] = reinterpret_cast<std::uint64_t>(argument);            // r12
-    words[4] = reinterpret_cast<std::uint64_t>(entry);               // rbx
-    words[5] = 0;                                                    // rbp
-    words[6] = reinterpret_cast<std::uint64_t>(treadle_enter_fiber); // where ret goes
-    words[7] = words[8] = 0;                                        // the entry finds the stack aligned as a call does
+    auto* words = reinterpret_cast<std::uint64_t*>(top) - 10;
+    words[0] = reinterpret_cast<std::uint64_t>(memory_);              // a result that nobody reads
+    words[1] = words[2] = words[3] = 0;                               // r15, r14, r13
+    words[4] = reinterpret_cast<std::uint64_t>(argument);             // r12
+    words[5] = reinterpret_cast<std::uint64_t>(entry);                // rbx
+    words[6] = 0;                                                     // rbp
+    words[7] = reinterpret_cast<std::uint64_t>(treadle_enter_fiber);  // which finds the stack aligned for a call
+    words[8] = words[9] = 0;
     return words;
 }
 
