@@ -11,29 +11,39 @@
 namespace treadle::compiler {
 namespace {
 
-codegen::CpuKernelOptions options_of(const CompileRequest& request) {
-    codegen::CpuKernelOptions options;
-    options.target = host_target();
-    options.lanes = request.options.lanes;
-    options.full_packets = request.options.full_packets;
-    options.packet_limit = request.options.packet_limit;
-    options.packet = request.options.packet;
-    options.block = request.options.block;
+// The request as the kernel's operations need it. A warp is 32 threads in the order of their linear index.
+CompileOptions fitted(CompileOptions options, const ir::Function& function) {
+    if (!ir::uses_warp(function)) return options;
+    options.full_packets = options.full_packets && options.lanes != Lanes::Rows && options.packet_limit >= ir::kWarp;
+    if (options.lanes == Lanes::Rows) options.lanes = Lanes::Flat;
     return options;
 }
 
-ir::Function after_passes(const CompileRequest& request) {
+codegen::CpuKernelOptions options_of(const CompileOptions& request) {
+    codegen::CpuKernelOptions options;
+    options.target = host_target();
+    options.lanes = request.lanes;
+    options.full_packets = request.full_packets;
+    options.packet_limit = request.packet_limit;
+    options.packet = request.packet;
+    options.block = request.block;
+    return options;
+}
+
+ir::Function lowered(CompileRequest& request) {
     ir::Function function = frontend::lower(request);
+    request.options = fitted(request.options, function);
     passes::run_pipeline(function, {request.options.lanes, request.options.block}, request.options.disabled_passes);
     return function;
 }
 
 }  // namespace
 
-Artifact Compiler::compile(const CompileRequest& request) {
+Artifact Compiler::compile(const CompileRequest& given) {
     const auto begin = std::chrono::steady_clock::now();
-    const ir::Function function = after_passes(request);
-    codegen::CpuKernel kernel = codegen::compile_cpu_kernel(function, options_of(request));
+    CompileRequest request = given;
+    const ir::Function function = lowered(request);
+    codegen::CpuKernel kernel = codegen::compile_cpu_kernel(function, options_of(request.options));
     Artifact artifact;
     artifact.object = std::move(kernel.bytes);
     artifact.packet = kernel.packet;
@@ -49,16 +59,17 @@ Artifact Compiler::compile(const CompileRequest& request) {
     return artifact;
 }
 
-std::string Compiler::dump(const CompileRequest& request, const std::string& stage) {
-    if (stage == "ir") return ir::print(frontend::lower(request));
-    const ir::Function function = after_passes(request);
+std::string Compiler::dump(const CompileRequest& given, const std::string& stage) {
+    if (stage == "ir") return ir::print(frontend::lower(given));
+    CompileRequest request = given;
+    const ir::Function function = lowered(request);
     if (stage == "passes") return ir::print(function);
     if (stage == "llvm")
-        return codegen::compile_cpu_kernel(function, options_of(request), codegen::CpuOutput::LlvmAfter).bytes;
+        return codegen::compile_cpu_kernel(function, options_of(request.options), codegen::CpuOutput::LlvmAfter).bytes;
     if (stage == "llvm-before")
-        return codegen::compile_cpu_kernel(function, options_of(request), codegen::CpuOutput::LlvmBefore).bytes;
+        return codegen::compile_cpu_kernel(function, options_of(request.options), codegen::CpuOutput::LlvmBefore).bytes;
     if (stage == "asm")
-        return codegen::compile_cpu_kernel(function, options_of(request), codegen::CpuOutput::Assembly).bytes;
+        return codegen::compile_cpu_kernel(function, options_of(request.options), codegen::CpuOutput::Assembly).bytes;
     throw Error(ErrorKind::Argument, "[dump] expected stage ir, passes, llvm-before, llvm or asm, got '" + stage + "'");
 }
 

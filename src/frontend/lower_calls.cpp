@@ -193,6 +193,21 @@ Entity Lowering::call_builtin_by_handler(const Builtin& row, std::vector<Entity>
         }
         case Handler::Fence: emit_effect(Opcode::Fence, {}, row.text == "threadfence" || row.text == "threadfence_system"); return {};
         case Handler::Atomic: return atomic(row, args, span);
+        case Handler::WarpQuery:
+        case Handler::Shuffle:
+        case Handler::Vote:
+        case Handler::Match: return warp(row, args, span);
+        case Handler::FindFirst: {
+            // One more than the position of the lowest bit set; 0 where there is none.
+            const DType type = number_type(args[0], span, "ffs");
+            if (is_float(type) || is_bool(type)) type_error(span, "ffs: expected an integer");
+            const ir::Type own = ir::Type::scalar(type);
+            const ValueId x = as(args[0], type);
+            const ValueId none = emit(Opcode::Eq, ir::Type::scalar(DType::Bool), {x, constant(type, 0)});
+            const ValueId position = emit(Opcode::Add, own, {emit(Opcode::TrailingZeros, own, {x}), constant(type, 1)});
+            const ValueId found = emit(Opcode::Select, own, {none, constant(type, 0), position});
+            return convert(Entity::scalar(found, type), size_of(type) == 8 ? DType::Int64 : DType::Int32, span);
+        }
     }
     TREADLE_CHECK(false, "builtin without a handler");
 }

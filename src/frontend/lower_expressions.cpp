@@ -84,8 +84,9 @@ Entity Lowering::expression(const Node& node) {
             entity.kind = Entity::Kind::Builtin;
             entity.text = name;
             entity.builtin = find_builtin(name);
-            if (entity.builtin != nullptr && entity.builtin->handler == Handler::Index)
-                return call_builtin(*entity.builtin, {}, node.span);
+            const bool is_value = entity.builtin != nullptr && (entity.builtin->handler == Handler::Index ||
+                                                                entity.builtin->opcode == Opcode::LaneId);
+            if (is_value) return call_builtin(*entity.builtin, {}, node.span);
             return entity;
         }
         case Head::ConstArray: return constant_array(node);

@@ -212,4 +212,46 @@ Entity Lowering::atomic(const Builtin& row, const std::vector<Entity>& args, Spa
     return Entity::scalar(emit(std::move(op)), array.dtype);
 }
 
+// The threads of a warp: who they are, and what they tell each other. Member masks are 32 bits wide.
+Entity Lowering::warp(const Builtin& row, const std::vector<Entity>& args, Span span) {
+    const ir::Type mask_type = ir::Type::scalar(DType::UInt32);
+    const auto result = [&](ValueId value) { return Entity::scalar(value, function_.values[value].dtype); };
+    if (row.handler == Handler::WarpQuery) {
+        if (row.opcode == Opcode::LaneId) return result(emit(row.opcode, ir::Type::scalar(DType::Int32), {}));
+        if (row.opcode == Opcode::ActiveMask) return result(emit(row.opcode, mask_type, {}));
+        const ValueId lane = emit(Opcode::LaneId, ir::Type::scalar(DType::Int32), {});
+        const ValueId bit = emit(Opcode::Shl, mask_type, {constant(DType::UInt32, 1), as(result(lane), DType::UInt32)});
+        return result(emit(Opcode::Sub, mask_type, {bit, constant(DType::UInt32, 1)}));
+    }
+    const std::string name(row.text);
+    if (is_float(number_type(args[0], span, (name + ": mask").c_str())))
+        type_error(span, name + ": mask: expected an integer");
+    const ValueId members = as(args[0], DType::UInt32);
+    const DType type = number_type(args[1], span, (name + ": value").c_str());
+    const ir::Type boolean = ir::Type::scalar(DType::Bool);
+    const ir::Type number = ir::Type::scalar(DType::Int32);
+    if (row.handler == Handler::Shuffle) {
+        if (is_float(number_type(args[2], span, (name + ": lane").c_str())))
+            type_error(span, name + ": lane: expected an integer");
+        const auto kind = row.text == "shfl_sync"      ? ir::ShuffleKind::Index
+                          : row.text == "shfl_up_sync" ? ir::ShuffleKind::Up
+                          : row.text == "shfl_down_sync" ? ir::ShuffleKind::Down
+                                                         : ir::ShuffleKind::Xor;
+        return result(emit(Opcode::Shuffle, ir::Type::scalar(type), {as(args[1], type), as(args[2], DType::Int32)},
+                           static_cast<std::int32_t>(kind)));
+    }
+    if (row.handler == Handler::Vote) {
+        const auto kind = row.text == "all_sync"   ? ir::VoteKind::All
+                          : row.text == "any_sync" ? ir::VoteKind::Any
+                          : row.text == "eq_sync"  ? ir::VoteKind::Equal
+                                                   : ir::VoteKind::Ballot;
+        return result(emit(Opcode::Vote, kind == ir::VoteKind::Ballot ? number : boolean,
+                           {members, truth(args[1], span)}, static_cast<std::int32_t>(kind)));
+    }
+    const bool is_all = row.text == "match_all_sync";
+    const Entity matched = result(emit(Opcode::Match, number, {members, as(args[1], type)}, is_all));
+    if (!is_all) return matched;
+    return Entity::tuple({matched, Entity::scalar(truth(matched, span), DType::Bool)});
+}
+
 }  // namespace treadle::frontend

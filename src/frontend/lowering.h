@@ -44,7 +44,12 @@ enum class Handler {
     Barrier,
     BarrierReduce,
     Fence,
-    Atomic
+    Atomic,
+    WarpQuery,
+    Shuffle,
+    Vote,
+    Match,
+    FindFirst
 };
 
 struct Builtin {
@@ -135,6 +140,7 @@ private:
     Entity block_array(const Builtin& row, const std::vector<Entity>& args, Span span);
     Entity constant_array(const Node& node);
     Entity atomic(const Builtin& row, const std::vector<Entity>& args, Span span);
+    Entity warp(const Builtin& row, const std::vector<Entity>& args, Span span);
     std::vector<std::int64_t> constant_shape(const Builtin& row, const Entity& shape, Span span);
     bool constant_integer(const Entity& entity, std::int64_t& value) const;
     // lower_calls.cpp

@@ -1,6 +1,8 @@
 #include "ir/ir.h"
 
+#include <algorithm>
 #include <array>
+#include <initializer_list>
 
 namespace treadle::ir {
 namespace {
@@ -28,21 +30,25 @@ std::string to_string(Type type) {
     return "none";
 }
 
-bool uses_block(const Function& function) {
+namespace {
+
+bool holds_any(const Function& function, std::initializer_list<Opcode> codes) {
     bool found = false;
-    walk(function.body, [&](const Op& op) {
-        found = found || op.code == Opcode::Barrier || op.code == Opcode::BarrierReduce ||
-                op.code == Opcode::SharedArray;
-    });
+    walk(function.body, [&](const Op& op) { found = found || std::find(codes.begin(), codes.end(), op.code) != codes.end(); });
     return found;
 }
 
-bool has_barrier(const Function& function) {
-    bool found = false;
-    walk(function.body, [&](const Op& op) {
-        found = found || op.code == Opcode::Barrier || op.code == Opcode::BarrierReduce;
-    });
-    return found;
+}  // namespace
+
+bool uses_block(const Function& function) {
+    return has_barrier(function) || holds_any(function, {Opcode::SharedArray});
+}
+
+bool has_barrier(const Function& function) { return holds_any(function, {Opcode::Barrier, Opcode::BarrierReduce}); }
+
+bool uses_warp(const Function& function) {
+    return holds_any(function,
+                     {Opcode::LaneId, Opcode::ActiveMask, Opcode::Shuffle, Opcode::Vote, Opcode::Match});
 }
 
 }  // namespace treadle::ir

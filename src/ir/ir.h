@@ -70,6 +70,10 @@ enum class AtomicKind : std::uint8_t {
 
 enum class BarrierKind : std::uint8_t { Count, And, Or };  // what syncthreads_count, _and and _or give
 
+enum class ShuffleKind : std::uint8_t { Index, Up, Down, Xor };
+enum class VoteKind : std::uint8_t { All, Any, Equal, Ballot };
+inline constexpr int kWarp = 32;
+
 // Whose memory a pointer points into.
 enum class Space : std::uint8_t {
     Global,
@@ -153,6 +157,7 @@ inline std::uint32_t aligned_shared(std::uint64_t bytes) {
 // Whether the threads of a block meet or share memory: the block must then be run as a whole.
 bool uses_block(const Function& function);
 bool has_barrier(const Function& function);
+bool uses_warp(const Function& function);
 
 // Calls visit(op) for every operation, outer ones before inner ones.
 template <class Region, class Visit>

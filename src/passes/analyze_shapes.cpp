@@ -165,6 +165,11 @@ private:
             case Opcode::VarGet: return function_.variable_shapes[static_cast<std::size_t>(op.index)];
             case Opcode::Load: return op.space == ir::Space::Local ? Shape::varying() : load_shape(op);
             case Opcode::Atomic: return Shape::varying();
+            case Opcode::LaneId: return Shape::linear(1);
+            case Opcode::Match:
+                return op.index == 1 && shape(op.operands[0]).is_uniform() ? Shape::uniform() : Shape::varying();
+            case Opcode::Vote: return shape(op.operands[0]).is_uniform() ? Shape::uniform() : Shape::varying();
+            case Opcode::Shuffle: return shape(op.operands[0]).is_uniform() ? Shape::uniform() : Shape::varying();
             case Opcode::BarrierReduce: return Shape::uniform();
             default: break;
         }
@@ -228,6 +233,7 @@ private:
             case Opcode::BlockDim:
             case Opcode::GridDim:
             case Opcode::SharedBytes:
+            case Opcode::LaneId:
             case Opcode::BarrierReduce: return true;
             case Opcode::VarGet: return variable_nonnegative_[static_cast<std::size_t>(op.index)];
             case Opcode::Cast: return op.type.is_scalar() && op.type.dtype == DType::Int64 && all();
@@ -289,6 +295,7 @@ private:
             case Opcode::BlockDim:
             case Opcode::BarrierReduce: return 16;
             case Opcode::SharedBytes: return 31;
+            case Opcode::LaneId: return 5;
             case Opcode::BlockIdx:
             case Opcode::GridDim: return 31;
             case Opcode::VarGet: return variable_bits_[static_cast<std::size_t>(op.index)];

@@ -21,10 +21,7 @@ class Intrinsic:
 
 
 # Names of numba.cuda that kernels do not have yet: asking for one is no typing error.
-NOT_YET = frozenset(
-    "laneid warpsize shfl_sync shfl_up_sync shfl_down_sync shfl_xor_sync all_sync any_sync eq_sync "
-    "ballot_sync match_any_sync match_all_sync activemask lanemask_lt cg random libdevice fp16 ffs nanosleep".split()
-)
+NOT_YET = frozenset("cg random libdevice fp16".split())
 
 
 class Namespace:
@@ -100,3 +97,22 @@ atomic = Namespace(
     cas="cas(array, index, old, value): array[index] = value where it equals old.",
     compare_and_swap="compare_and_swap(array, old, value): cas on the first element.",
 )
+
+laneid = Intrinsic("laneid", "Index of the thread in its warp, 0 to 31, int32.")
+warpsize = 32
+activemask = Intrinsic("activemask", "activemask(): the threads of the warp that run this together, uint32.")
+lanemask_lt = Intrinsic("lanemask_lt", "lanemask_lt(): the threads of the warp below this one, uint32.")
+shfl_sync = Intrinsic("shfl_sync", "shfl_sync(mask, value, lane): the value of the thread at ``lane`` (modulo 32).")
+shfl_up_sync = Intrinsic("shfl_up_sync", "shfl_up_sync(mask, value, delta): of the thread ``delta`` below; else one's own.")
+shfl_down_sync = Intrinsic("shfl_down_sync", "shfl_down_sync(mask, value, delta): of the thread ``delta`` above; else one's own.")
+shfl_xor_sync = Intrinsic("shfl_xor_sync", "shfl_xor_sync(mask, value, lanemask): of the thread at ``laneid ^ lanemask``.")
+all_sync = Intrinsic("all_sync", "all_sync(mask, p): p is true in all threads of the mask.")
+any_sync = Intrinsic("any_sync", "any_sync(mask, p): p is true in any thread of the mask.")
+eq_sync = Intrinsic("eq_sync", "eq_sync(mask, p): p is the same in all threads of the mask.")
+ballot_sync = Intrinsic("ballot_sync", "ballot_sync(mask, p): the threads of the mask in which p is true, int32.")
+match_any_sync = Intrinsic("match_any_sync", "match_any_sync(mask, value): the threads of the mask with this thread's value, int32.")
+match_all_sync = Intrinsic(
+    "match_all_sync", "match_all_sync(mask, value): (mask, True) where all have one value, else (0, False)."
+)
+ffs = Intrinsic("ffs", "ffs(x): position of the lowest bit set, counted from 1; 0 for 0.")
+nanosleep = Intrinsic("nanosleep", "nanosleep(ns): a hint that the thread has nothing to do for a while.")

@@ -44,6 +44,11 @@ void Emitter::emit_op(const ir::Op& op) {
         case Opcode::Barrier:
         case Opcode::BarrierReduce: emit_barrier(op); return;
         case Opcode::Fence: emit_fence(op); return;
+        case Opcode::LaneId:
+        case Opcode::ActiveMask:
+        case Opcode::Shuffle:
+        case Opcode::Vote:
+        case Opcode::Match: emit_warp(op); return;
         case Opcode::If:
         case Opcode::Loop:
         case Opcode::Scope:

@@ -150,7 +150,9 @@ void Emitter::emit_atomic(const ir::Op& op) {
     const std::size_t first = 1 + 3 * access.rank;
     bool uniform = op.space != ir::Space::Local;
     for (std::size_t i = 0; i < first; ++i) uniform = uniform && shape(op.operands[i]).is_uniform();
-    if (uniform && !used_.contains(op.result) && can_combine(static_cast<AtomicKind>(op.imm))) {
+    // Half precision has no reduction that needs no library.
+    const bool combines = can_combine(static_cast<AtomicKind>(op.imm)) && op.elem != DType::Float16;
+    if (uniform && combines && !used_.contains(op.result)) {
         uniform_write(access, [&](Value* address) { atomic_one(op, address, reduced(op, vector(op.operands[first])), nullptr); });
         return;
     }

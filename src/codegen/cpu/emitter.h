@@ -145,6 +145,13 @@ private:
     Value* meet(const ir::Op& op, Value* count);
     void emit_barrier(const ir::Op& op);
     void emit_fence(const ir::Op& op);
+    // emit_warp.cpp
+    void emit_warp(const ir::Op& op);
+    Value* shuffled(const ir::Op& op);
+    Value* permuted(Value* value, Value* lanes);
+    Value* vote(const ir::Op& op);
+    Value* match(const ir::Op& op);
+    Value* warp_bits(Value* lanes);
     // emit_atomics.cpp
     void emit_atomic(const ir::Op& op);
     Value* atomic_one(const ir::Op& op, Value* address, Value* value, Value* second);
