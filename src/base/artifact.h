@@ -20,6 +20,8 @@ struct Artifact {
     bool has_loops = false;  // its time depends on more than the number of threads
     bool one_packet = false;   // the code runs one packet of a block: kPacketSymbol
     bool has_barriers = false;
+    bool blocks_wait = false;  // for each other: all of a grid must be under way at once
+    bool meets_grid = false;   // a cooperative launch
     Lanes lanes = Lanes::Line;
     int shared_bytes = 0;  // of arrays whose size the kernel says
     double compile_ms = 0;

@@ -28,6 +28,8 @@ using FaultFunction = void (*)(const LaunchInfo* info, std::int64_t line, std::i
 // the line of the branch on which they parted (0: none is known), or of the other barrier.
 inline constexpr std::int64_t kPartedInPacket = -1;
 inline constexpr std::int64_t kPartedInBlock = -2;
+// A thread spun in vain; line is that of the loop, index the seconds.
+inline constexpr std::int64_t kSpinsForEver = -3;
 
 struct LaunchInfo {
     std::int32_t block[3];
@@ -54,9 +56,14 @@ struct BlockContext {
     std::int64_t number;  // of the block, x fastest
     char* shared;
     // Returns when all threads of the block that have not ended are there, with the sum of their counts. line: of the
-    // barrier.
+    // barrier. With kMeetsGrid it waits for all threads of the grid. With kSpins it lets other threads run and gives 0, or
+    // something else where the thread should give up.
     std::int64_t (*barrier)(BlockContext* context, std::int64_t line, std::int64_t count);
+    void* runner;  // the device's
 };
+inline constexpr std::int64_t kSpins = -1;
+inline constexpr std::int64_t kMeetsGrid = -2;
+
 static_assert(offsetof(BlockContext, number) == 16 && offsetof(BlockContext, barrier) == 32,
               "the code generator knows these offsets");
 

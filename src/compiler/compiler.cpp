@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "codegen/cpu/compile_kernel.h"
 #include "frontend/lowering.h"
+#include "passes/mark_spins.h"
 #include "passes/pipeline.h"
 
 namespace treadle::compiler {
@@ -13,6 +14,12 @@ namespace {
 
 // The request as the kernel's operations need it. A warp is 32 threads in the order of their linear index.
 CompileOptions fitted(CompileOptions options, const ir::Function& function) {
+    if (ir::has_spin(function) && !ir::uses_warp(function)) {
+        // Threads that wait for each other cannot run in step.
+        options.packet = 1;
+        options.full_packets = true;
+        if (options.lanes == Lanes::Rows) options.lanes = Lanes::Flat;
+    }
     if (!ir::uses_warp(function)) return options;
     options.full_packets = options.full_packets && options.lanes != Lanes::Rows && options.packet_limit >= ir::kWarp;
     if (options.lanes == Lanes::Rows) options.lanes = Lanes::Flat;
@@ -32,6 +39,7 @@ codegen::CpuKernelOptions options_of(const CompileOptions& request) {
 
 ir::Function lowered(CompileRequest& request) {
     ir::Function function = frontend::lower(request);
+    passes::mark_spins(function);
     request.options = fitted(request.options, function);
     passes::run_pipeline(function, {request.options.lanes, request.options.block}, request.options.disabled_passes);
     return function;
@@ -49,8 +57,10 @@ Artifact Compiler::compile(const CompileRequest& given) {
     artifact.packet = kernel.packet;
     ir::walk(function.body,
              [&](const ir::Op& op) { artifact.has_loops = artifact.has_loops || op.code == ir::Opcode::Loop; });
-    artifact.one_packet = ir::uses_block(function);
+    artifact.one_packet = ir::runs_by_packet(function);
     artifact.has_barriers = ir::has_barrier(function);
+    artifact.meets_grid = ir::meets_grid(function);
+    artifact.blocks_wait = artifact.meets_grid || ir::has_spin(function);
     artifact.lanes = request.options.lanes;
     artifact.shared_bytes = static_cast<int>(function.shared_bytes);
     artifact.param_slots = static_cast<int>(function.params.size());

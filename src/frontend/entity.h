@@ -15,7 +15,7 @@ namespace treadle::frontend {
 struct Builtin;  // a row of builtins.def
 
 struct Entity {
-    enum class Kind : std::uint8_t { None, Scalar, Literal, Tuple, Array, Builtin, Type, Function, String, Slice };
+    enum class Kind : std::uint8_t { None, Scalar, Literal, Tuple, Array, Builtin, Type, Function, String, Slice, Group };
     Kind kind = Kind::None;
     bool weak = false;                 // Scalar read from a variable that holds only literals, under strict types
     DType dtype = DType::Count;        // Scalar, Array elements, Type; of a Literal: Bool, Int64, UInt64 or Float64
@@ -29,7 +29,7 @@ struct Entity {
     ir::Space space = ir::Space::Global;  // Array
     const Builtin* builtin = nullptr;
     std::size_t function = 0;
-    std::string text;  // String, and the name of a library function
+    std::string text;  // String, and the name of a library function; method of a bound Group
 
     bool is(Kind other) const { return kind == other; }
     bool adapts() const { return kind == Kind::Literal || weak; }  // takes the type of the other operand

@@ -84,6 +84,9 @@ Entity Lowering::call(const Node& node) {
         case Entity::Kind::Builtin:
             if (callee.builtin != nullptr) return call_builtin(*callee.builtin, std::move(args), node.span);
             return call_library_typed(callee.text, args, node.span);
+        case Entity::Kind::Group:
+            if (callee.text.empty()) type_error(node.span, "a group is not called: call one of its methods");
+            return group_method(callee, args, node.span);
         case Entity::Kind::Function:
             return inline_call(program_.at(callee.function), callee.function, frame().strict, args, node.span);
         default:
@@ -197,6 +200,7 @@ Entity Lowering::call_builtin_by_handler(const Builtin& row, std::vector<Entity>
         case Handler::Shuffle:
         case Handler::Vote:
         case Handler::Match: return warp(row, args, span);
+        case Handler::Group: return group(row, args, span);
         case Handler::FindFirst: {
             // One more than the position of the lowest bit set; 0 where there is none.
             const DType type = number_type(args[0], span, "ffs");

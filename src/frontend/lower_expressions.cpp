@@ -164,6 +164,11 @@ Entity Lowering::attribute(const Node& node) {
         type_error(node.span, "arrays in kernels have no attribute '" + std::string(name) + "'",
                    "known: shape, strides, size, ndim, nbytes, itemsize, dtype, T");
     }
+    if (base.is(Entity::Kind::Group) && base.text.empty()) {
+        Entity method = base;
+        method.text = name;
+        return method;
+    }
     if (base.is_number() && name == "real") return base;
     type_error(node.span, "no attribute '" + std::string(name) + "' on " + describe(type_of(base)));
 }

@@ -49,7 +49,8 @@ enum class Handler {
     Shuffle,
     Vote,
     Match,
-    FindFirst
+    FindFirst,
+    Group
 };
 
 struct Builtin {
@@ -140,6 +141,9 @@ private:
     Entity block_array(const Builtin& row, const std::vector<Entity>& args, Span span);
     Entity constant_array(const Node& node);
     Entity atomic(const Builtin& row, const std::vector<Entity>& args, Span span);
+    Entity group(const Builtin& row, const std::vector<Entity>& args, Span span);
+    Entity group_method(const Entity& group, const std::vector<Entity>& args, Span span);
+    Entity linear_thread();
     Entity warp(const Builtin& row, const std::vector<Entity>& args, Span span);
     std::vector<std::int64_t> constant_shape(const Builtin& row, const Entity& shape, Span span);
     bool constant_integer(const Entity& entity, std::int64_t& value) const;

@@ -46,6 +46,18 @@ bool uses_block(const Function& function) {
 
 bool has_barrier(const Function& function) { return holds_any(function, {Opcode::Barrier, Opcode::BarrierReduce}); }
 
+bool meets_grid(const Function& function) {
+    bool found = false;
+    walk(function.body, [&](const Op& op) { found = found || (op.code == Opcode::Barrier && op.index == 1); });
+    return found;
+}
+
+bool has_spin(const Function& function) {
+    bool found = false;
+    walk(function.body, [&](const Op& op) { found = found || (op.code == Opcode::Loop && op.index == 1); });
+    return found;
+}
+
 bool uses_warp(const Function& function) {
     return holds_any(function,
                      {Opcode::LaneId, Opcode::ActiveMask, Opcode::Shuffle, Opcode::Vote, Opcode::Match});

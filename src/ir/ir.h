@@ -157,6 +157,10 @@ inline std::uint32_t aligned_shared(std::uint64_t bytes) {
 // Whether the threads of a block meet or share memory: the block must then be run as a whole.
 bool uses_block(const Function& function);
 bool has_barrier(const Function& function);
+bool meets_grid(const Function& function);
+// Loops that wait for another thread; passes/mark_spins finds them.
+bool has_spin(const Function& function);
+inline bool runs_by_packet(const Function& function) { return uses_block(function) || has_spin(function); }
 bool uses_warp(const Function& function);
 
 // Calls visit(op) for every operation, outer ones before inner ones.

@@ -36,7 +36,9 @@ struct Header {
     std::uint8_t one_packet;
     std::uint8_t has_barriers;
     std::uint8_t lanes;
-    std::uint32_t reserved;
+    std::uint8_t blocks_wait;
+    std::uint8_t meets_grid;
+    std::uint8_t reserved[2];
     double compile_ms;
     std::uint64_t object_bytes;
     std::uint64_t check;  // over everything before it and after it
@@ -116,6 +118,8 @@ std::optional<Parsed> parse(const std::string& bytes) {
     parsed.artifact.has_loops = header.has_loops != 0;
     parsed.artifact.one_packet = header.one_packet != 0;
     parsed.artifact.has_barriers = header.has_barriers != 0;
+    parsed.artifact.blocks_wait = header.blocks_wait != 0;
+    parsed.artifact.meets_grid = header.meets_grid != 0;
     parsed.artifact.lanes = static_cast<Lanes>(header.lanes);
     parsed.artifact.shared_bytes = header.shared_bytes;
     parsed.artifact.compile_ms = header.compile_ms;
@@ -181,6 +185,8 @@ std::string ArtifactCache::store(const std::string& key, const Artifact& artifac
     header.has_loops = artifact.has_loops;
     header.one_packet = artifact.one_packet;
     header.has_barriers = artifact.has_barriers;
+    header.blocks_wait = artifact.blocks_wait;
+    header.meets_grid = artifact.meets_grid;
     header.lanes = static_cast<std::uint8_t>(artifact.lanes);
     header.shared_bytes = artifact.shared_bytes;
     header.compile_ms = artifact.compile_ms;

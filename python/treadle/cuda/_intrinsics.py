@@ -21,7 +21,7 @@ class Intrinsic:
 
 
 # Names of numba.cuda that kernels do not have yet: asking for one is no typing error.
-NOT_YET = frozenset("cg random libdevice fp16".split())
+NOT_YET = frozenset("random libdevice fp16".split())
 
 
 class Namespace:
@@ -116,3 +116,11 @@ match_all_sync = Intrinsic(
 )
 ffs = Intrinsic("ffs", "ffs(x): position of the lowest bit set, counted from 1; 0 for 0.")
 nanosleep = Intrinsic("nanosleep", "nanosleep(ns): a hint that the thread has nothing to do for a while.")
+cg = Namespace(
+    "cg",
+    "Cooperative groups. Methods of all: sync(), thread_rank(), size(); of tiles also shfl and its kin, any, all, ballot, match_any, "
+    "match_all, meta_group_rank, meta_group_size.",
+    this_grid="this_grid(): all threads of the grid; a kernel that calls its sync() runs as a cooperative launch.",
+    this_thread_block="this_thread_block(): the threads of the block.",
+    tiled_partition="tiled_partition(group, size): the tile of 1, 2, 4, 8, 16 or 32 threads that this thread is in.",
+)

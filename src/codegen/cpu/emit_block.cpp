@@ -52,15 +52,27 @@ Emitter::Value* Emitter::meet(const ir::Op& op, Value* count) {
         builder_.CreateBr(together);
         builder_.SetInsertPoint(together);
     }
+    return wait(op, count);
+}
+
+Emitter::Value* Emitter::wait(const ir::Op& op, Value* count) {
     llvm::Type* number = builder_.getInt64Ty();
     auto* type = llvm::FunctionType::get(number, {builder_.getPtrTy(), number, number}, false);
     Value* barrier = context_field(builder_.getPtrTy(), offsetof(BlockContext, barrier));
     return builder_.CreateCall(type, barrier, {block_context_, i64(op.line), count});
 }
 
+// Between two rounds of a loop that waits for other threads.
+void Emitter::let_others_run(const ir::Op& loop) {
+    Value* given_up = wait(loop, i64(kSpins));
+    llvm::BasicBlock* again = block("again");
+    unlikely(builder_.CreateICmpNE(given_up, i64(0)), packet_end_, again);
+    builder_.SetInsertPoint(again);
+}
+
 void Emitter::emit_barrier(const ir::Op& op) {
     if (op.code == Opcode::Barrier) {
-        meet(op, i64(0));
+        meet(op, i64(op.index == 1 ? kMeetsGrid : 0));
         return;
     }
     const auto kind = static_cast<ir::BarrierKind>(op.index);

@@ -218,6 +218,7 @@ void Emitter::emit_loop(const ir::Op& op) {
     left.continues = false;
     mask_ = remaining(active, left);
     region(op.regions[3]);
+    if (op.index == 1) let_others_run(op);
     llvm::BranchInst* back = builder_.CreateBr(header);
     if (is_short(op)) unroll(back);
     builder_.SetInsertPoint(exits_.loop_exit);

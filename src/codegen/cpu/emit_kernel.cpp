@@ -19,7 +19,7 @@ void Emitter::run() {
     llvm::Type* pointer = builder_.getPtrTy();
     llvm::Type* number = builder_.getInt64Ty();
     llvm::Type* index = builder_.getInt32Ty();
-    const bool one_packet = ir::uses_block(function_);
+    const bool one_packet = ir::runs_by_packet(function_);
     std::vector<llvm::Type*> params = {pointer, pointer, number, number};
     if (one_packet) params = {pointer, pointer, pointer, index, index, index};
     auto* type = llvm::FunctionType::get(builder_.getVoidTy(), params, false);

@@ -143,6 +143,8 @@ private:
     Value* context_field(llvm::Type* type, std::size_t offset);
     void emit_block_array(const ir::Op& op);
     Value* meet(const ir::Op& op, Value* count);
+    Value* wait(const ir::Op& op, Value* count);
+    void let_others_run(const ir::Op& loop);
     void emit_barrier(const ir::Op& op);
     void emit_fence(const ir::Op& op);
     // emit_warp.cpp

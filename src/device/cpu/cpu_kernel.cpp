@@ -37,6 +37,15 @@ std::string other_place(const KernelDebug* debug, std::int64_t line) {
 }
 
 std::exception_ptr parted_error(const FaultRecord& fault, const KernelDebug* debug) {
+    if (fault.axis == kSpinsForEver) {
+        return std::make_exception_ptr(Error(
+            ErrorKind::Barrier, "kernel " + (debug != nullptr ? "'" + debug->name + "'" : std::string("")) + ": thread " +
+                                    coordinates(fault.thread) + " of block " + coordinates(fault.block) +
+                                    " waited for " + std::to_string(fault.index) +
+                                    " s in a loop for something that no other thread does" +
+                                    other_place(debug, fault.line) +
+                                    "\n  hint: TREADLE_WATCHDOG sets the seconds"));
+    }
     std::string text = "kernel " + (debug != nullptr ? "'" + debug->name + "'" : std::string("")) +
                        ": a barrier was reached by some threads of block " + coordinates(fault.block) +
                        " only, while others went another way";
@@ -53,7 +62,7 @@ std::exception_ptr parted_error(const FaultRecord& fault, const KernelDebug* deb
 }  // namespace
 
 CpuKernel::CpuKernel(const Artifact& artifact, std::shared_ptr<const KernelDebug> source)
-    : lanes(artifact.lanes), has_barriers(artifact.has_barriers), code_(load_object(artifact.object)) {
+    : lanes(artifact.lanes), has_barriers(artifact.has_barriers), blocks_wait(artifact.blocks_wait), meets_grid(artifact.meets_grid), code_(load_object(artifact.object)) {
     packet = artifact.packet;
     has_loops = artifact.has_loops;
     shared_bytes = artifact.shared_bytes;
@@ -71,7 +80,7 @@ void CpuKernel::run(const std::uint64_t* params, const LaunchInfo& info, std::in
     if (function != nullptr) {
         function(params, &info, begin, end);
     } else {
-        run_blocks(*this, params, info, begin, end);
+        run_blocks(*this, params, info, begin, end, nullptr);
     }
 }
 

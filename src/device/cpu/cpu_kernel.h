@@ -20,6 +20,8 @@ public:
 
     Lanes lanes = Lanes::Line;
     bool has_barriers = false;
+    bool blocks_wait = false;
+    bool meets_grid = false;
     std::size_t stack_bytes = 0;  // that one packet needs
     KernelFunction function = nullptr;
     PacketFunction packet_function = nullptr;  // set where function is not

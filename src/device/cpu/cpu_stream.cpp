@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "base/error.h"
+#include "device/cpu/block_runner.h"
 
 namespace treadle::device {
 namespace {
@@ -156,7 +157,10 @@ void CpuStream::run_kernel(const CpuKernel& kernel, const LaunchInfo& shape, con
     const auto begin = Clock::now();
     const float known = kernel.thread_ns.load(std::memory_order_relaxed);
     std::int64_t workers = 1;
-    if (alone) {
+    if (kernel.blocks_wait) {
+        workers = alone ? 1 : std::min<std::int64_t>(scheduler_.pool.size(), blocks);
+        run_side_by_side(kernel, params, info, static_cast<int>(workers));
+    } else if (alone) {
         kernel.run(params, info, 0, blocks);
     } else {
         const double thread_ns = known > 0 ? static_cast<double>(known) : kUnknownThreadNs;
@@ -173,6 +177,19 @@ void CpuStream::run_kernel(const CpuKernel& kernel, const LaunchInfo& shape, con
     if (const std::exception_ptr error = faults.error(kernel.debug.get())) std::rethrow_exception(error);
 }
 
+// All packets of a grid that meets must be kept waiting at once.
+void CpuStream::check_cooperative(const CpuKernel& kernel, const LaunchInfo& info) const {
+    if (!kernel.meets_grid) return;
+    const std::int64_t threads = std::int64_t{info.block[0]} * info.block[1] * info.block[2];
+    const std::int64_t packets = (threads + kernel.packet - 1) / kernel.packet;
+    const std::int64_t most = std::max<std::int64_t>(1, kMostWaiting / packets) * scheduler_.pool.size();
+    const std::int64_t blocks = std::int64_t{info.grid[0]} * info.grid[1] * info.grid[2];
+    if (blocks <= most) return;
+    throw_device_error("CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE",
+                       "[launch] a kernel with grid barriers runs at most " + std::to_string(most) + " blocks of " +
+                           std::to_string(threads) + " threads at once, got " + std::to_string(blocks));
+}
+
 void CpuStream::launch(const Launch& launch) {
     Scheduler::check_process();
     auto kernel = std::static_pointer_cast<CpuKernel>(launch.kernel);
@@ -184,6 +201,7 @@ void CpuStream::launch(const Launch& launch) {
     double threads = 1;
     for (int d = 0; d < 3; ++d) threads *= static_cast<double>(info.block[d]) * static_cast<double>(info.grid[d]);
     if (threads == 0) return;
+    check_cooperative(*kernel, info);
     const float known = kernel->thread_ns.load(std::memory_order_relaxed);
     // A loop may run longer for other numbers than it did before.
     const bool is_known =

@@ -77,6 +77,7 @@ private:
     void finished();
 
     void execute(std::function<void()> work);
+    void check_cooperative(const CpuKernel& kernel, const LaunchInfo& info) const;
     void run_kernel(const CpuKernel& kernel, const LaunchInfo& shape, const std::uint64_t* params, bool alone);
     static std::vector<StorageRef> keep(std::span<Storage* const> uses);
 
