@@ -40,6 +40,19 @@ const std::thread::id kMainThread = std::this_thread::get_id();
 
 void interpreter_ends() { ending = true; }
 
+// Hands what kernels printed to Python, which formats it.
+void show(const std::vector<device::Printed>& lines) {
+    if (ending) return;
+    const nb::gil_scoped_acquire locked;
+    nb::list records;
+    for (const device::Printed& line : lines) {
+        nb::list words;
+        for (const std::uint64_t word : line.words) words.append(word);
+        records.append(nb::make_tuple(line.kernel->texts.at(static_cast<std::size_t>(line.text)), words));
+    }
+    nb::module_::import_("treadle._print").attr("show")(records);
+}
+
 void synchronize() {
     device::Device& device = device::current_device();
     wait_interruptibly([&](auto limit) { return device.wait_for(limit); });
@@ -82,6 +95,7 @@ void bind_device(nb::module_& module) {
         .def("elapsed_ms", &device::Event::elapsed_ms, nb::arg("since"));
     module.def("attributes", &attributes);
     module.def("memory_use", &memory_use);
+    device::set_print_sink(show);
     module.def("synchronize", &synchronize);
     module.def("release_cached_memory", &release_cached_memory);
     module.def("default_stream", &default_stream);

@@ -15,11 +15,17 @@ void translate(const std::exception_ptr& pointer, void*) {
     try {
         std::rethrow_exception(pointer);
     } catch (const Error& error) {
-        const char* name = kPythonNames[static_cast<int>(error.kind())];
+        std::string name = kPythonNames[static_cast<int>(error.kind())];
+        std::string text = error.what();
         const nb::object builtins = nb::module_::import_("builtins");
+        if (error.kind() == ErrorKind::Raised) {
+            const std::size_t end = text.find(": ");
+            name = text.substr(0, end);
+            text = text.substr(end + 2);
+        }
         const nb::object errors = nb::module_::import_("treadle.errors");
-        const nb::object type = nb::hasattr(builtins, name) ? builtins.attr(name) : errors.attr(name);
-        PyErr_SetString(type.ptr(), error.what());
+        const nb::object type = nb::hasattr(builtins, name.c_str()) ? builtins.attr(name.c_str()) : errors.attr(name.c_str());
+        PyErr_SetString(type.ptr(), text.c_str());
     }
 }
 

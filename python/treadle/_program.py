@@ -156,7 +156,12 @@ class Program:
             tree, before = _parse(source.text, function.__code__.co_name == "<lambda>")
             node = _find(tree, function, source)
             self._first = 1 + before
-            walker = FunctionWalker(resolve, self._first, lines=[""] * before + source.text.splitlines())
+            walker = FunctionWalker(
+                resolve,
+                self._first,
+                lines=[""] * before + source.text.splitlines(),
+                is_python=lambda name: name not in names or names[name] is getattr(builtins, name, None),
+            )
             self._texts[number] = walker.function(node, _identifier(function.__code__.co_name))
             self._first = outer
         except RecursionError:
@@ -207,11 +212,12 @@ class Program:
             f"'{name}' is a {type(value).__name__}, which kernels cannot use", node, self._first, hint
         )
 
-
     def _constant_array(self, value: np.ndarray[Any, Any], name: str, node: ast.AST) -> str:
         """A host array as it is now; the kernel reads its own copy."""
         if value.dtype.name not in SUPPORTED:
-            raise UnsupportedSyntax(f"'{name}' is an array of {value.dtype}, which kernels cannot use", node, self._first)
+            raise UnsupportedSyntax(
+                f"'{name}' is an array of {value.dtype}, which kernels cannot use", node, self._first
+            )
         if value.nbytes > _MOST_CONSTANT_BYTES:
             raise UnsupportedSyntax(
                 f"'{name}' has {value.nbytes} bytes, and constant arrays at most {_MOST_CONSTANT_BYTES}",

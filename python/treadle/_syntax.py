@@ -7,6 +7,7 @@ that are not local. Constructs that have no place in the syntax raise ``Unsuppor
 from __future__ import annotations
 
 import ast
+import builtins
 import json
 from collections.abc import Callable
 
@@ -48,8 +49,6 @@ _CONSTRUCTS = {
     "Try": "a try statement",
     "TryStar": "a try statement",
     "With": "a with statement",
-    "Raise": "a raise statement",
-    "Assert": "an assert statement",
     "Delete": "a del statement",
     "Import": "an import",
     "ImportFrom": "an import",
@@ -124,11 +123,13 @@ class FunctionWalker:
         first_line: int,
         spans: bool = True,
         lines: list[str] | None = None,
+        is_python: Callable[[str], bool] = lambda name: True,
     ) -> None:
         self._resolve = resolve
         self._first_line = first_line
         self._spans = spans
         self._lines = lines or []
+        self._is_python = is_python
         self._locals: set[str] = set()
 
     def function(self, node: ast.FunctionDef | ast.Lambda, name: str) -> str:
@@ -209,6 +210,15 @@ class FunctionWalker:
                 return f"(return{span} {self._expr(value)})"
             case ast.Expr(value=ast.Constant()):
                 return "(pass)"
+            case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=args, keywords=keywords)) if self._is_builtin(
+                "print"
+            ):
+                return self._print(span, args, keywords)
+            case ast.Assert(test=test, msg=message):
+                text = "" if message is None else self._text_of(message, "an assertion's message")
+                return f'(if{span} (un not {self._expr(test)}) (do (raise{span} "AssertionError" {json.dumps(text)})) (do))'
+            case ast.Raise(exc=error):
+                return self._raise(span, node, error)
             case ast.Expr(value=value):
                 return f"(expr{span} {self._expr(value)})"
         kind = type(node).__name__
@@ -264,6 +274,58 @@ class FunctionWalker:
         raise self._unsupported(
             f"{_CONSTRUCTS.get(kind, kind)} is not supported in kernels", node, _HINTS.get(kind, "")
         )
+
+    def _is_builtin(self, name: str) -> bool:
+        return name not in self._locals and self._is_python(name)
+
+    def _print(self, span: str, args: list[ast.expr], keywords: list[ast.keyword]) -> str:
+        """Pieces of text and values in their order, with what stands between and at the end."""
+        between, end = " ", "\n"
+        for keyword in keywords:
+            if keyword.arg == "sep":
+                between = self._text_of(keyword.value, "sep")
+            elif keyword.arg == "end":
+                end = self._text_of(keyword.value, "end")
+            else:
+                raise self._unsupported(f"print in kernels has no parameter '{keyword.arg}'", keyword)
+        items: list[str] = []
+        for number, arg in enumerate(args):
+            if number and between:
+                items.append(json.dumps(between))
+            for piece in arg.values if isinstance(arg, ast.JoinedStr) else [arg]:
+                items.append(self._printed(piece))
+        if end:
+            items.append(json.dumps(end))
+        return f"(print{span} {' '.join(items)})"
+
+    def _printed(self, piece: ast.expr) -> str:
+        if not isinstance(piece, ast.FormattedValue):
+            return self._expr(piece)
+        if piece.conversion != -1:
+            raise self._unsupported("conversions (!r) are not supported in kernels", piece)
+        form = ""
+        if isinstance(piece.format_spec, ast.JoinedStr):
+            form = "".join(self._text_of(part, "a format") for part in piece.format_spec.values)
+        return f"(fmt{self._span(piece)} {self._expr(piece.value)} {json.dumps(form)})"
+
+    def _text_of(self, node: ast.expr, what: str) -> str:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            return node.value
+        raise self._unsupported(f"{what} must be constant text in kernels", node)
+
+    def _raise(self, span: str, node: ast.stmt, error: ast.expr | None) -> str:
+        """raise Class, or raise Class("text"), of Python's exceptions."""
+        match error:
+            case ast.Name(id=name) if self._is_builtin(name):
+                text = ""
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if self._is_builtin(name) and len(args) < 2:
+                text = self._text_of(args[0], "an exception's message") if args else ""
+            case _:
+                raise self._unsupported("kernels raise Python's own exceptions with constant text", node)
+        kind = getattr(builtins, name, None)
+        if not (isinstance(kind, type) and issubclass(kind, Exception)):
+            raise self._unsupported(f"'{name}' is no exception that kernels can raise", node)
+        return f"(raise{span} {json.dumps(name)} {json.dumps(text)})"
 
     def _compare(self, node: ast.Compare, left: ast.expr, ops: list[ast.cmpop], comparators: list[ast.expr]) -> str:
         parts = [self._expr(left)]

@@ -24,6 +24,7 @@ struct Artifact {
     bool meets_grid = false;   // a cooperative launch
     Lanes lanes = Lanes::Line;
     int shared_bytes = 0;  // of arrays whose size the kernel says
+    std::string texts;     // what the kernel prints and raises, a line of JSON each
     double compile_ms = 0;
 };
 

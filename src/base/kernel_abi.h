@@ -31,6 +31,13 @@ inline constexpr std::int64_t kPartedInBlock = -2;
 // A thread spun in vain; line is that of the loop, index the seconds.
 inline constexpr std::int64_t kSpinsForEver = -3;
 
+// The thread raised an exception; index is its number among the kernel's texts.
+inline constexpr std::int64_t kRaised = -4;
+
+// Called by a packet that prints. words: for each of `values` values one word of each lane; mask: the lanes that print.
+using PrintFunction = void (*)(const LaunchInfo* info, std::int64_t text, std::int64_t block, std::int64_t thread,
+                               std::uint64_t mask, const std::uint64_t* words, std::int64_t values, std::int64_t lanes);
+
 struct LaunchInfo {
     std::int32_t block[3];
     std::int32_t grid[3];
@@ -38,6 +45,8 @@ struct LaunchInfo {
     void* fault_state;
     std::uint64_t stream_barrier;  // 0: results are too large for the caches and may be stored past them; else all ones
     std::int64_t shared_bytes;     // of arrays sized by the launch
+    PrintFunction print;
+    void* print_state;
 };
 static_assert(offsetof(LaunchInfo, grid) == 12 && offsetof(LaunchInfo, fault) == 24,
               "the code generator knows these offsets");

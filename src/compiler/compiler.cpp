@@ -63,6 +63,7 @@ Artifact Compiler::compile(const CompileRequest& given) {
     artifact.blocks_wait = artifact.meets_grid || ir::has_spin(function);
     artifact.lanes = request.options.lanes;
     artifact.shared_bytes = static_cast<int>(function.shared_bytes);
+    artifact.texts = function.texts;
     artifact.param_slots = static_cast<int>(function.params.size());
     const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
     artifact.compile_ms = spent.count();

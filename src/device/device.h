@@ -73,7 +73,23 @@ private:
 struct KernelDebug {
     std::string name;
     std::vector<SourceText> sources;
+    std::vector<std::string> texts;  // what it prints and raises
 };
+
+// What one thread printed: the values as words, 8 bytes each, to be formatted as texts[text] says.
+struct Printed {
+    std::shared_ptr<const KernelDebug> kernel;
+    std::int64_t text;
+    std::int64_t block;
+    std::int64_t thread;
+    std::vector<std::uint64_t> words;
+};
+
+// Called where a program waits for a device, with what its kernels have printed since, in the order of launches, blocks and
+// threads.
+using PrintSink = void (*)(const std::vector<Printed>& lines);
+void set_print_sink(PrintSink sink);
+PrintSink print_sink();
 
 class Kernel {
 public:

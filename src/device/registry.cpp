@@ -5,6 +5,8 @@
 #include "device/cpu/cpu_device.h"
 #include "device/device.h"
 
+#include <atomic>
+
 namespace treadle::device {
 
 Device& current_device() {
@@ -22,5 +24,14 @@ Device& current_device() {
 }
 
 int device_count() { return 1; }
+
+namespace {
+
+std::atomic<PrintSink> sink{nullptr};
+
+}  // namespace
+
+void set_print_sink(PrintSink function) { sink = function; }
+PrintSink print_sink() { return sink; }
 
 }  // namespace treadle::device

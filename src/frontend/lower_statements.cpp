@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 
 #include "frontend/lowering.h"
@@ -43,6 +44,12 @@ void Lowering::statement(const Node& node) {
         case Head::Pass: break;
         case Head::Return: lower_return(node); break;
         case Head::Expr: expression(node.items[0]); break;
+        case Head::Print: lower_print(node); break;
+        case Head::Raise:
+            emit_effect(Opcode::Raise, {}, add_text("[" + std::string(node.items[0].atom) + "," +
+                                                    std::string(node.items[1].atom) + "]"));
+            emit_effect(Opcode::Return);
+            break;
         default: fail(ErrorKind::Compile, node.span, "unsupported statement");
     }
 }
@@ -204,6 +211,43 @@ void Lowering::lower_return(const Node& node) {
     }
     write_variable(frame().prefix + "#return", value, node.span);
     emit_effect(Opcode::Leave);
+}
+
+std::int32_t Lowering::add_text(const std::string& json) {
+    const auto number = std::count(function_.texts.begin(), function_.texts.end(), '\n');
+    function_.texts += json + "\n";
+    return static_cast<std::int32_t>(number);
+}
+
+// Pieces of text and values, which the host formats: ["x = ",["float32",".3f"],"\n"]
+void Lowering::lower_print(const Node& node) {
+    std::string json = "[";
+    std::vector<ValueId> values;
+    const auto piece = [&](const std::string& text) { json += (json.size() > 1 ? "," : "") + text; };
+    const auto add = [&](const auto& self, const Entity& value, const std::string& format, Span span) -> void {
+        switch (value.kind) {
+            case Entity::Kind::String: piece("\"" + value.text + "\""); return;
+            case Entity::Kind::None: piece("\"None\""); return;
+            case Entity::Kind::Tuple: {
+                piece("\"(\"");
+                for (std::size_t i = 0; i < value.items.size(); ++i) {
+                    if (i != 0) piece("\", \"");
+                    self(self, value.items[i], format, span);
+                }
+                piece(value.items.size() == 1 ? "\",)\"" : "\")\"");
+                return;
+            }
+            default: break;
+        }
+        const DType type = number_type(value, span, "print");
+        piece("[\"" + std::string(name_of(type)) + "\"," + format + "]");
+        values.push_back(firm(value).value);
+    };
+    for (const Node& item : node.items) {
+        const Node& value = item.head == Head::Fmt ? item.items[0] : item;
+        add(add, expression(value), item.head == Head::Fmt ? std::string(item.items[1].atom) : "\"\"", item.span);
+    }
+    emit_effect(Opcode::Print, std::move(values), add_text(json + "]"));
 }
 
 void Lowering::assign(const Node& target, const Entity& value) {

@@ -100,6 +100,8 @@ private:
     void lower_for_range(const Node& node);
     ValueId reachable_stop(ValueId stop, ValueId step, DType type);
     void lower_return(const Node& node);
+    void lower_print(const Node& node);
+    std::int32_t add_text(const std::string& json);
     void assign(const Node& target, const Entity& value);
     void assign_name(const std::string& name, const Entity& value, Span span);
     ir::Region branch(const std::vector<Node>& nodes);

@@ -129,6 +129,7 @@ struct Function {
     bool contract = true;  // a * b + c may be rounded once
     bool fastmath = false;
     std::uint32_t shared_bytes = 0;  // of all shared arrays of known size
+    std::string texts;               // what is printed and raised, a line of JSON each
     Region body;
     // filled in by passes/analyze_shapes
     std::vector<Shape> value_shapes;

@@ -29,6 +29,11 @@ public:
                 std::string name = word();
                 expect(":");
                 function_.variables.push_back({std::move(name), type()});
+            } else if (accept_word("text")) {
+                skip_spaces();
+                const std::size_t end = text_.find('\n', at_);
+                function_.texts += std::string(text_.substr(at_, end - at_)) + "\n";
+                at_ = end;
             } else if (accept_word("table")) {
                 table();
             } else {

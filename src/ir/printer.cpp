@@ -24,6 +24,11 @@ public:
             const Variable& variable = function_.variables[i];
             out_ << "  var $" << i << " " << variable.name << " : " << to_string(variable.type) << "\n";
         }
+        for (std::size_t at = 0; at < function_.texts.size();) {
+            const std::size_t end = function_.texts.find('\n', at);
+            out_ << "  text " << function_.texts.substr(at, end - at) << "\n";
+            at = end + 1;
+        }
         for (const Table& table : function_.tables) {
             out_ << "  table " << name_of(table.dtype);
             for (const std::uint64_t bits : table.bits) out_ << " " << bits;

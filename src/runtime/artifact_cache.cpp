@@ -39,6 +39,7 @@ struct Header {
     std::uint8_t blocks_wait;
     std::uint8_t meets_grid;
     std::uint8_t reserved[2];
+    std::uint32_t text_bytes;
     double compile_ms;
     std::uint64_t object_bytes;
     std::uint64_t check;  // over everything before it and after it
@@ -107,12 +108,13 @@ std::optional<Parsed> parse(const std::string& bytes) {
     if (bytes.size() < sizeof header) return std::nullopt;
     std::memcpy(&header, bytes.data(), sizeof header);
     const std::string_view rest = std::string_view(bytes).substr(sizeof header);
-    if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || rest.size() != header.key_bytes + header.object_bytes)
+    if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || rest.size() != header.key_bytes + header.text_bytes + header.object_bytes)
         return std::nullopt;
     if (header.check != check_of(header, rest)) return std::nullopt;
     Parsed parsed;
     parsed.key = rest.substr(0, header.key_bytes);
-    parsed.artifact.object = rest.substr(header.key_bytes);
+    parsed.artifact.texts = rest.substr(header.key_bytes, header.text_bytes);
+    parsed.artifact.object = rest.substr(header.key_bytes + header.text_bytes);
     parsed.artifact.packet = header.packet;
     parsed.artifact.param_slots = header.param_slots;
     parsed.artifact.has_loops = header.has_loops != 0;
@@ -136,11 +138,24 @@ std::string default_directory() {
 
 }  // namespace
 
+namespace {
+
+// Whether the kernel's code holds line numbers: for faults, and for threads that wait.
+bool tells_lines(const CompileRequest& request) {
+    if (request.options.bounds == Bounds::Raise) return true;
+    for (const char* part : {"(builtin sync", "(builtin cg.", "(builtin atomic.", "(while ", "(raise "}) {
+        if (request.program.find(part) != std::string::npos) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
 std::string cache_key(const CompileRequest& request) {
     std::string key = "treadle " TREADLE_BUILD_ID " llvm " TREADLE_LLVM_VERSION " " + host_target().key() + "\n";
     key += request.options.key() + "\n";
     for (const ArgType& type : request.args) write_type(key, type);
-    key += "\n" + (request.options.bounds == Bounds::Raise ? request.program : without_spans(request.program));
+    key += "\n" + (tells_lines(request) ? request.program : without_spans(request.program));
     return key;
 }
 
@@ -191,7 +206,8 @@ std::string ArtifactCache::store(const std::string& key, const Artifact& artifac
     header.shared_bytes = artifact.shared_bytes;
     header.compile_ms = artifact.compile_ms;
     header.object_bytes = artifact.object.size();
-    const std::string rest = key + artifact.object;
+    header.text_bytes = static_cast<std::uint32_t>(artifact.texts.size());
+    const std::string rest = key + artifact.texts + artifact.object;
     header.check = check_of(header, rest);
     static std::atomic<int> number{0};
     const std::string temporary = folder + "/.new-" + std::to_string(getpid()) + "-" + std::to_string(number++);

@@ -28,6 +28,20 @@ private:
 
 void set_compile_hooks(CompileHooks hooks) { compile_hooks = hooks; }
 
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = text.find('\n', at);
+        lines.push_back(text.substr(at, end - at));
+        at = end + 1;
+    }
+    return lines;
+}
+
+}  // namespace
+
 std::shared_ptr<device::Kernel> obtain_kernel(const CompileRequest& request, const std::string& name,
                                               Provenance* provenance) {
     const HookScope hooks;
@@ -44,6 +58,7 @@ std::shared_ptr<device::Kernel> obtain_kernel(const CompileRequest& request, con
             if (!artifact) continue;
             facts.from_cache = true;
             facts.path = cache->path_of(key);
+            debug->texts = lines_of(artifact->texts);
             kernel = device::current_device().load_kernel(*artifact, debug);
             break;
         }
@@ -52,6 +67,7 @@ std::shared_ptr<device::Kernel> obtain_kernel(const CompileRequest& request, con
         CompilerService& service = compiler();
         const auto loaded = std::chrono::steady_clock::now();
         const Artifact artifact = service.compile(request);
+        debug->texts = lines_of(artifact.texts);
         kernel = device::current_device().load_kernel(artifact, debug);
         facts.milliseconds =
             std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - loaded).count();

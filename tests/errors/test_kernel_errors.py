@@ -16,7 +16,7 @@ import numpy as np
 from treadle import cuda
 
 GLOBAL_LIST = [1, 2]
-GLOBAL_ARRAY = np.zeros(3)
+GLOBAL_ARRAY = np.zeros(1 << 18)  # more than a kernel keeps as constants
 
 @cuda.jit(device=True)
 def helper(a, b):
@@ -59,14 +59,14 @@ CASES = {
     "for else": ("for j in range(3):\n    pass\nelse:\n    n = 1", UNSUPPORTED, "else part", "for"),
     "while else": ("while n:\n    break\nelse:\n    n = 1", UNSUPPORTED, "else part", "while"),
     "in": ("if n in (1, 2):\n    pass", UNSUPPORTED, "'in' is not supported", "n in (1, 2)"),
-    "keyword argument": ("y = helper(a=1, b=2)", UNSUPPORTED, "positional arguments", "a=1"),
+    "keyword argument": ("y = helper(a=1, c=2)", TYPING, "has no parameter 'c'", "helper(a=1, c=2)"),
     "complex literal": ("y = 1j", UNSUPPORTED, "complex", "1j"),
     "walrus": ("if (k := n) > 2:\n    pass", UNSUPPORTED, "an assignment expression", "k := n"),
     "star": ("a, *b = (1, 2, 3)", UNSUPPORTED, "names and array elements", "*b"),
     "unknown name": ("y = undefined_name + 1", UNSUPPORTED, "name 'undefined_name' is not defined", "undefined_name"),
     "unknown attribute": ("y = math.no_such(n)", UNSUPPORTED, "'math' has no attribute 'no_such'", "math.no_such"),
     "python object": ("y = GLOBAL_LIST[0]", UNSUPPORTED, "'GLOBAL_LIST' is a list", "GLOBAL_LIST"),
-    "global array": ("y = GLOBAL_ARRAY[0]", UNSUPPORTED, "pass arrays as arguments", "GLOBAL_ARRAY"),
+    "global array": ("y = GLOBAL_ARRAY[0]", UNSUPPORTED, "pass the array as an argument", "GLOBAL_ARRAY"),
     "unsupported builtin": ("y = sorted(x)", UNSUPPORTED, "sorted", "sorted"),
     "print": ("print(n)", UNSUPPORTED, "print", "print"),
     "recursion": ("y = recursive(n)", UNSUPPORTED, "calls itself", "recursive(n - 1)"),

@@ -95,4 +95,35 @@ void Emitter::emit_fence(const ir::Op& op) {
                          op.index == 1 ? llvm::SyncScope::System : llvm::SyncScope::SingleThread);
 }
 
+// One call for all lanes; the host puts their lines in order.
+void Emitter::emit_print(const ir::Op& op) {
+    llvm::Type* number = builder_.getInt64Ty();
+    llvm::Type* pointer = builder_.getPtrTy();
+    llvm::VectorType* words = vector_of(number);
+    const std::size_t count = op.operands.size();
+    llvm::AllocaInst* memory = slot(llvm::ArrayType::get(words, std::max<std::size_t>(count, 1)), "printed");
+    for (std::size_t i = 0; i < count; ++i) {
+        const DType type = dtype(op.operands[i]);
+        Value* value = vector(op.operands[i]);
+        if (is_float(type)) {
+            value = builder_.CreateBitCast(builder_.CreateFPCast(value, vector_of(builder_.getDoubleTy())), words);
+        } else {
+            value = is_signed(type) ? builder_.CreateSExt(value, words) : builder_.CreateZExt(value, words);
+        }
+        builder_.CreateStore(value, builder_.CreateConstInBoundsGEP1_64(words, memory, i));
+    }
+    auto* type = llvm::FunctionType::get(builder_.getVoidTy(),
+                                         {pointer, number, number, number, number, pointer, number, number}, false);
+    Value* field = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), info_, offsetof(LaunchInfo, print));
+    builder_.CreateCall(type, builder_.CreateLoad(pointer, field),
+                        {info_, i64(op.index), block_number_, builder_.CreateZExt(thread_base_, number),
+                         mask_bits(mask_or_all()), memory, i64(static_cast<std::int64_t>(count)), i64(width_)});
+}
+
+void Emitter::emit_raise(const ir::Op& op) {
+    Value* lane = i64(0);
+    if (mask_ != nullptr) lane = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask_bits(mask_), builder_.getFalse());
+    call_fault(i64(op.line), kRaised, i64(op.index), llvm::ConstantPointerNull::get(builder_.getPtrTy()), 0, lane);
+}
+
 }  // namespace treadle::codegen

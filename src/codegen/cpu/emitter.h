@@ -147,6 +147,8 @@ private:
     void let_others_run(const ir::Op& loop);
     void emit_barrier(const ir::Op& op);
     void emit_fence(const ir::Op& op);
+    void emit_print(const ir::Op& op);
+    void emit_raise(const ir::Op& op);
     // emit_warp.cpp
     void emit_warp(const ir::Op& op);
     Value* shuffled(const ir::Op& op);

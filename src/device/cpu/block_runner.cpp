@@ -59,6 +59,7 @@ public:
         params_ = params;
         info_ = &info;
         grid_ = grid;
+        gave_up_ = false;
         list_places();
         const bool waits = kernel.blocks_wait || (kernel.has_barriers && places_.size() > 1);
         std::int64_t at_once = 1;
@@ -238,14 +239,14 @@ private:
     // A thread that looks again and again for what another does lets the others run. Where nothing happens for long, it is
     // told to end.
     void* spin(std::int64_t line, const std::int64_t** stack) {
-        *stack = &kNobody;
+        *stack = gave_up_ ? &kGiveUp : &kNobody;
+        if (gave_up_) return stack;
         if (++spins_ % 1024 == 0) {
             const auto now = Clock::now();
             if (idle_since_ == Clock::time_point{}) idle_since_ = now;
             if (std::chrono::duration<double>(now - idle_since_).count() > patience()) {
                 report(*packets_[current_].block, kSpinsForEver, line, static_cast<std::int64_t>(patience()));
-                *stack = &kGiveUp;
-                return stack;
+                gave_up_ = true;
             }
             std::this_thread::yield();
         }
@@ -277,6 +278,7 @@ private:
     std::uint64_t grid_round_ = 1;
     std::int64_t grid_line_ = 0;
     std::uint64_t spins_ = 0;
+    bool gave_up_ = false;  // nobody is waited for any more
     Clock::time_point idle_since_;
     void* own_stack_pointer_ = nullptr;
     Stacks stacks_;

@@ -36,6 +36,19 @@ std::string other_place(const KernelDebug* debug, std::int64_t line) {
     return debug != nullptr && line != 0 ? place(*debug, line) : "";
 }
 
+// The text is ["name","message"]; the error's text begins with the name of its Python class.
+std::exception_ptr raised_error(const FaultRecord& fault, const KernelDebug* debug) {
+    std::string text = "Exception: ";
+    if (debug != nullptr && static_cast<std::size_t>(fault.index) < debug->texts.size()) {
+        const std::string& json = debug->texts[static_cast<std::size_t>(fault.index)];
+        const std::size_t comma = json.find(',');
+        text = json.substr(2, comma - 3) + ": " + json.substr(comma + 2, json.size() - comma - 4);
+    }
+    text += " (kernel " + (debug != nullptr ? "'" + debug->name + "'" : std::string("")) + ", block " +
+            coordinates(fault.block) + ", thread " + coordinates(fault.thread) + ")" + other_place(debug, fault.line);
+    return std::make_exception_ptr(Error(ErrorKind::Raised, text));
+}
+
 std::exception_ptr parted_error(const FaultRecord& fault, const KernelDebug* debug) {
     if (fault.axis == kSpinsForEver) {
         return std::make_exception_ptr(Error(
@@ -103,6 +116,7 @@ void FaultSlot::report(const LaunchInfo* info, std::int64_t line, std::int64_t a
 std::exception_ptr FaultSlot::error(const KernelDebug* debug) const {
     if (!first_) return nullptr;
     const FaultRecord& fault = *first_;
+    if (fault.axis == kRaised) return raised_error(fault, debug);
     if (fault.axis < 0) return parted_error(fault, debug);
     std::string text = "kernel " + (debug != nullptr ? "'" + debug->name + "'" : std::string("")) + ": index " +
                        std::to_string(fault.index) + " is out of bounds for axis " + std::to_string(fault.axis) +
@@ -110,6 +124,25 @@ std::exception_ptr FaultSlot::error(const KernelDebug* debug) const {
                        ", thread " + coordinates(fault.thread) + ")";
     if (debug != nullptr) text += place(*debug, fault.line);
     return std::make_exception_ptr(Error(ErrorKind::Index, text));
+}
+
+void PrintBuffer::print(const LaunchInfo* info, std::int64_t text, std::int64_t block, std::int64_t thread,
+                        std::uint64_t mask, const std::uint64_t* words, std::int64_t values, std::int64_t lanes) {
+    auto* buffer = static_cast<PrintBuffer*>(info->print_state);
+    const std::lock_guard lock(buffer->mutex_);
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+        if ((mask >> lane & 1) == 0) continue;
+        Printed line{buffer->kernel_, text, block, thread + lane, {}};
+        for (std::int64_t i = 0; i < values; ++i) line.words.push_back(words[i * lanes + lane]);
+        buffer->lines_.push_back(std::move(line));
+    }
+}
+
+std::vector<Printed> PrintBuffer::take() {
+    std::stable_sort(lines_.begin(), lines_.end(), [](const Printed& a, const Printed& b) {
+        return a.block != b.block ? a.block < b.block : a.thread < b.thread;
+    });
+    return std::move(lines_);
 }
 
 }  // namespace treadle::device

@@ -33,6 +33,21 @@ private:
     CodeBlock code_;
 };
 
+// Gathers what the threads of a launch print. LaunchInfo::print_state points to one.
+class PrintBuffer {
+public:
+    explicit PrintBuffer(std::shared_ptr<const KernelDebug> kernel) : kernel_(std::move(kernel)) {}
+    static void print(const LaunchInfo* info, std::int64_t text, std::int64_t block, std::int64_t thread,
+                      std::uint64_t mask, const std::uint64_t* words, std::int64_t values, std::int64_t lanes);
+    // In the order of blocks and threads.
+    std::vector<Printed> take();
+
+private:
+    std::mutex mutex_;
+    std::shared_ptr<const KernelDebug> kernel_;
+    std::vector<Printed> lines_;
+};
+
 // Holds the first fault of a launch. LaunchInfo::fault_state points to one.
 class FaultSlot {
 public:

@@ -152,6 +152,9 @@ void CpuStream::run_kernel(const CpuKernel& kernel, const LaunchInfo& shape, con
     LaunchInfo info = shape;
     info.fault = FaultSlot::report;
     info.fault_state = &faults;
+    PrintBuffer printed(kernel.debug);
+    info.print = PrintBuffer::print;
+    info.print_state = &printed;
     const std::int64_t blocks = std::int64_t{info.grid[0]} * info.grid[1] * info.grid[2];
     const std::int64_t threads = std::int64_t{info.block[0]} * info.block[1] * info.block[2];
     const auto begin = Clock::now();
@@ -174,6 +177,11 @@ void CpuStream::run_kernel(const CpuKernel& kernel, const LaunchInfo& shape, con
         std::chrono::duration<double, std::nano>(Clock::now() - begin).count() * static_cast<double>(workers);
     const float each = static_cast<float>(spent_ns / static_cast<double>(std::max<std::int64_t>(1, blocks * threads)));
     kernel.thread_ns.store(known > 0 ? 0.75F * known + 0.25F * each : each, std::memory_order_relaxed);
+    std::vector<Printed> lines = printed.take();
+    if (!lines.empty()) {
+        const std::lock_guard lock(scheduler_.mutex);
+        std::move(lines.begin(), lines.end(), std::back_inserter(scheduler_.printed));
+    }
     if (const std::exception_ptr error = faults.error(kernel.debug.get())) std::rethrow_exception(error);
 }
 
@@ -304,10 +312,13 @@ bool CpuStream::drain_for(std::chrono::milliseconds limit) {
 
 void CpuStream::throw_fault() {
     std::exception_ptr fault;
+    std::vector<Printed> lines;
     {
         const std::lock_guard lock(scheduler_.mutex);
         std::swap(fault, fault_);
+        std::swap(lines, scheduler_.printed);
     }
+    if (!lines.empty() && print_sink() != nullptr) print_sink()(lines);
     if (fault) std::rethrow_exception(fault);
 }
 

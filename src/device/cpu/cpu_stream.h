@@ -31,6 +31,7 @@ public:
     std::mutex mutex;
     std::condition_variable done;
     std::vector<std::weak_ptr<CpuStream>> streams;
+    std::vector<Printed> printed;  // by kernels, and not shown yet
     CpuStream* default_stream = nullptr;
     ThreadPool pool;
 };
