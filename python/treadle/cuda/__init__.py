@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
-from treadle.cuda._device import (
-    Device,
-    Event,
-    Stream,
-    default_stream,
-    event,
-    get_current_device,
-    get_current_stream,
-    get_elapsed_time,
-    is_available,
-    select_device,
-    stream,
-    synchronize,
+from treadle.cuda._arrays import (
+    as_cuda_array,
+    device_array,
+    device_array_like,
+    from_cuda_array_interface,
+    is_cuda_array,
+    to_device,
 )
+from treadle.cuda._contexts import (
+    Context,
+    MemoryInfo,
+    close,
+    current_context,
+    defer_cleanup,
+    detect,
+    gpus,
+    is_bfloat16_supported,
+    is_float16_supported,
+    is_supported_version,
+    list_devices,
+    profile_start,
+    profile_stop,
+    profiling,
+    runtime,
+)
+from treadle.cuda._device import Device, get_current_device, is_available, select_device, synchronize
+from treadle.cuda._host_memory import (
+    managed_array,
+    mapped,
+    mapped_array,
+    mapped_array_like,
+    pinned,
+    pinned_array,
+    pinned_array_like,
+)
+from treadle.cuda._host_visible import HostVisibleArray
 from treadle.cuda._intrinsics import (
     blockDim,
     blockIdx,
@@ -36,58 +54,75 @@ from treadle.cuda._intrinsics import (
     threadIdx,
 )
 from treadle.cuda._kernel import Dispatcher, jit
-
-
-def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> Any:
-    """A device array with a copy of a host array, or ``to`` filled with it."""
-    from treadle._creation import array
-
-    result = array(obj)
-    if to is None:
-        return result
-    to[...] = result
-    return to
-
-
-def device_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C", stream: Any = 0) -> Any:
-    """A new device array whose elements have any value."""
-    from treadle._creation import empty
-
-    return empty(shape, dtype)
-
-
-def device_array_like(ary: Any, stream: Any = 0) -> Any:
-    """A new device array with the shape and dtype of ``ary`` (host or device)."""
-    from treadle._creation import empty
-
-    return empty(ary.shape, ary.dtype)
-
+from treadle.cuda._streams import (
+    Event,
+    Stream,
+    default_stream,
+    event,
+    event_elapsed_time,
+    external_stream,
+    get_current_stream,
+    get_elapsed_time,
+    legacy_default_stream,
+    per_thread_default_stream,
+    stream,
+)
 
 __all__ = [
+    "Context",
     "Device",
     "Dispatcher",
     "Event",
+    "HostVisibleArray",
+    "MemoryInfo",
     "Stream",
+    "as_cuda_array",
     "blockDim",
     "blockIdx",
     "brev",
     "cbrt",
+    "close",
     "clz",
+    "current_context",
     "default_stream",
+    "defer_cleanup",
+    "detect",
     "device_array",
     "device_array_like",
     "event",
+    "event_elapsed_time",
+    "external_stream",
     "fma",
+    "from_cuda_array_interface",
     "get_current_device",
     "get_current_stream",
     "get_elapsed_time",
+    "gpus",
     "grid",
     "gridDim",
     "gridsize",
     "is_available",
+    "is_bfloat16_supported",
+    "is_cuda_array",
+    "is_float16_supported",
+    "is_supported_version",
     "jit",
+    "legacy_default_stream",
+    "list_devices",
+    "managed_array",
+    "mapped",
+    "mapped_array",
+    "mapped_array_like",
+    "per_thread_default_stream",
+    "pinned",
+    "pinned_array",
+    "pinned_array_like",
     "popc",
+    "profile_start",
+    "profile_stop",
+    "profiling",
     "rsqrt",
+    "runtime",
     "select_device",
     "selp",
     "stream",
