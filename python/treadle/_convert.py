@@ -65,8 +65,9 @@ def argument(value: Any, kernel: str, name: str, copies_host_arrays: bool) -> An
     try:
         if isinstance(value, np.generic):
             return scalar_bits(value)
-        if isinstance(value, np.ndarray) and copies_host_arrays:
-            dtype_name(value.dtype, "argument")
+        host = value if isinstance(value, np.ndarray) else getattr(value, "value", None)
+        if isinstance(host, np.ndarray) and copies_host_arrays:
+            dtype_name(host.dtype, "argument")
             raise HostArrayPassed
     except TypeError as error:
         raise TypeError(f"{kernel}: argument '{name}': {str(error).split(': ', 1)[1]}") from None

@@ -10,6 +10,13 @@ from treadle.cuda._arrays import (
     is_cuda_array,
     to_device,
 )
+from treadle.cuda._compiled import (
+    CompiledKernel,
+    compile,
+    compile_for_current_device,
+    compile_ptx,
+    compile_ptx_for_current_device,
+)
 from treadle.cuda._contexts import (
     Context,
     MemoryInfo,
@@ -54,6 +61,7 @@ from treadle.cuda._intrinsics import (
     threadIdx,
 )
 from treadle.cuda._kernel import Dispatcher, jit
+from treadle.cuda._launchers import In, InOut, Out
 from treadle.cuda._streams import (
     Event,
     Stream,
@@ -69,12 +77,16 @@ from treadle.cuda._streams import (
 )
 
 __all__ = [
+    "CompiledKernel",
     "Context",
     "Device",
     "Dispatcher",
     "Event",
     "HostVisibleArray",
+    "In",
+    "InOut",
     "MemoryInfo",
+    "Out",
     "Stream",
     "as_cuda_array",
     "blockDim",
@@ -83,6 +95,10 @@ __all__ = [
     "cbrt",
     "close",
     "clz",
+    "compile",
+    "compile_for_current_device",
+    "compile_ptx",
+    "compile_ptx_for_current_device",
     "current_context",
     "default_stream",
     "defer_cleanup",
