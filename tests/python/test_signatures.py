@@ -54,7 +54,9 @@ def test_scalar_names(numba):
             ours = getattr(types, name)
             assert (str(ours), repr(ours), type(ours).__name__) == (str(theirs), repr(theirs), type(theirs).__name__)
             for attribute in ("bitwidth", "signed", "minval", "maxval"):
-                assert not hasattr(theirs, attribute) or getattr(ours, attribute, None) == getattr(theirs, attribute, None)
+                assert not hasattr(theirs, attribute) or getattr(ours, attribute, None) == getattr(
+                    theirs, attribute, None
+                )
 
 
 @pytest.mark.parametrize("text", EXPRESSIONS)

@@ -35,6 +35,7 @@ from treadle.cuda._contexts import (
     runtime,
 )
 from treadle.cuda._device import Device, get_current_device, is_available, select_device, synchronize
+from treadle.cuda._guvectorize import DeviceGUFunc, guvectorize
 from treadle.cuda._host_memory import (
     managed_array,
     mapped,
@@ -62,6 +63,7 @@ from treadle.cuda._intrinsics import (
 )
 from treadle.cuda._kernel import Dispatcher, jit
 from treadle.cuda._launchers import In, InOut, Out
+from treadle.cuda._reduce import Reduce, reduce
 from treadle.cuda._streams import (
     Event,
     Stream,
@@ -75,11 +77,14 @@ from treadle.cuda._streams import (
     per_thread_default_stream,
     stream,
 )
+from treadle.cuda._vectorize import DeviceUFunc, vectorize
 
 __all__ = [
     "CompiledKernel",
     "Context",
     "Device",
+    "DeviceGUFunc",
+    "DeviceUFunc",
     "Dispatcher",
     "Event",
     "HostVisibleArray",
@@ -87,6 +92,7 @@ __all__ = [
     "InOut",
     "MemoryInfo",
     "Out",
+    "Reduce",
     "Stream",
     "as_cuda_array",
     "blockDim",
@@ -117,6 +123,7 @@ __all__ = [
     "grid",
     "gridDim",
     "gridsize",
+    "guvectorize",
     "is_available",
     "is_bfloat16_supported",
     "is_cuda_array",
@@ -137,6 +144,7 @@ __all__ = [
     "profile_start",
     "profile_stop",
     "profiling",
+    "reduce",
     "rsqrt",
     "runtime",
     "select_device",
@@ -145,4 +153,5 @@ __all__ = [
     "synchronize",
     "threadIdx",
     "to_device",
+    "vectorize",
 ]
