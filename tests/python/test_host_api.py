@@ -314,6 +314,7 @@ ERRORS = {
     "pinned": (lambda: cuda.pinned([1]).__enter__(), TypeError, "array 0: expected a NumPy array, got list"),
     "mapped": (lambda: cuda.mapped(td.ones(1)).__enter__(), TypeError, "array 0: expected a NumPy array, got ndarray"),
     "gpu": (lambda: cuda.as_cuda_array(OfAGpu()), UnsupportedError, "copy it to the host"),
+    "description": (lambda: cuda.from_cuda_array_interface({}), UnsupportedError, "copy it to the host"),
     "no array": (lambda: cuda.as_cuda_array(3), TypeError, "obj: expected a device array, got int"),
     "view": (no_device_view, TypeError, "make views with indexing"),
     "handle": (lambda: cuda.external_stream(10**9), ValueError, "handle of a stream that is alive"),

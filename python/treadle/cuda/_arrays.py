@@ -119,4 +119,8 @@ def as_cuda_array(obj: Any, sync: bool = True) -> ndarray:
     raise TypeError(f"as_cuda_array: obj: expected a device array, got {type(obj).__name__}")
 
 
-from_cuda_array_interface = as_cuda_array
+def from_cuda_array_interface(desc: Any, owner: Any = None, sync: bool = True) -> ndarray:
+    """A device array of a description of memory on an NVIDIA GPU. Raises UnsupportedError: the CPU device cannot reach it."""
+    raise UnsupportedError(
+        "from_cuda_array_interface: desc: memory of a GPU is out of the CPU device's reach: copy it to the host"
+    )

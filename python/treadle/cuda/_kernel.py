@@ -20,8 +20,9 @@ from treadle import _treadle
 from treadle._program import Program, Source, take_sources
 from treadle._signatures import parse_signature, typeof
 from treadle.cuda._compiled import Inspection
-from treadle.cuda._launchers import CopyingLauncher, ForAll, TypedLauncher
+from treadle.cuda._launchers import CopyingLauncher, ForAll
 from treadle.cuda._options import BOUNDS, Options, bounds_option, check_hints
+from treadle.cuda._typed_launcher import TypedLauncher
 from treadle.errors import CompileError, DeviceError
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -9,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from treadle import _kernel_types as kernel_types
 from treadle import _treadle
 from treadle._convert import HostArrayPassed, from_host, to_host
 from treadle.cuda._host_visible import HostVisibleArray
-from treadle.errors import HostArrayWarning, UnsupportedError
+from treadle.errors import HostArrayWarning
 
 
 class In:
@@ -38,6 +38,13 @@ class InOut(In):
     """A host array as a kernel argument that is copied to the device before the launch and back after the kernel."""
 
     copies_out = True
+
+
+def _warns_of_copies() -> bool:
+    """What numba's setting says, set by the program or in the environment."""
+    config = sys.modules.get("numba.core.config")
+    setting = getattr(config, "CUDA_WARN_ON_IMPLICIT_COPY", None)
+    return bool(int(os.environ.get("NUMBA_CUDA_WARN_ON_IMPLICIT_COPY", "1") if setting is None else setting))
 
 
 def _warn_of_copies() -> None:
@@ -68,7 +75,7 @@ class CopyingLauncher:
             pass
         else:
             return
-        if any(_is_host(arg) for arg in args):
+        if any(_is_host(arg) for arg in args) and _warns_of_copies():
             _warn_of_copies()
         wrapped = [InOut(arg) if _is_host(arg) else arg for arg in args]
         devices = [_on_device(arg) if isinstance(arg, In) else arg for arg in wrapped]
@@ -91,79 +98,6 @@ def _on_device(arg: In) -> _treadle.ndarray:
     from treadle._creation import empty
 
     return from_host(arg.value) if arg.copies_in else empty(arg.value.shape, arg.value.dtype)
-
-
-class TypedLauncher:
-    """A launcher of a kernel with signatures: numbers are converted to the declared types, arrays must have them. Of several
-    signatures that fit, the one with the mildest conversions is taken; among equals the first."""
-
-    def __init__(self, launcher: Any, name: str, signatures: list[kernel_types.Signature]) -> None:
-        self._launcher = launcher
-        self._name = name
-        self._signatures = signatures
-
-    def __call__(self, *args: Any) -> None:
-        best: tuple[list[int], list[Any]] | None = None
-        for signature in self._signatures:
-            fit = _fit(args, signature)
-            if fit is not None and (best is None or fit[0] < best[0]):
-                best = fit
-        if best is None:
-            got = ", ".join(
-                f"array({arg.dtype}, {arg.ndim}d)" if hasattr(arg, "ndim") else type(arg).__name__ for arg in args
-            )
-            wanted = " or ".join(f"({', '.join(map(str, signature.args))})" for signature in self._signatures)
-            raise TypeError(f"{self._name}: expected arguments of {wanted}, got ({got})")
-        self._launcher(*best[1])
-
-
-def _fit(args: tuple[Any, ...], signature: kernel_types.Signature) -> tuple[list[int], list[Any]] | None:
-    """How harsh the conversions are ([unsafe ones, safe ones]) and the arguments in the types of a signature; None: no fit."""
-    if len(args) != len(signature.args):
-        return None
-    cost, converted = [0, 0], []
-    for arg, wanted in zip(args, signature.args, strict=True):
-        fit = _fit_one(arg, wanted)
-        if fit is None:
-            return None
-        cost = [total + part for total, part in zip(cost, fit[0], strict=True)]
-        converted.append(fit[1])
-    return cost, converted
-
-
-def _fit_one(arg: Any, wanted: kernel_types.Type) -> tuple[list[int], Any] | None:
-    if isinstance(wanted, kernel_types.Array):
-        array = arg.value if isinstance(arg, In) else arg
-        fits = hasattr(array, "ndim") and array.ndim == wanted.ndim and str(array.dtype) == wanted.dtype.name
-        if not fits or isinstance(array, np.generic):
-            return None
-        flags = array.flags
-        if (wanted.is_c_contig and not flags["C_CONTIGUOUS"]) or (wanted.layout == "F" and not flags["F_CONTIGUOUS"]):
-            return None
-        return [0, 0], arg
-    if isinstance(wanted, kernel_types.BaseTuple):
-        if not isinstance(arg, tuple):
-            return None
-        fit = _fit(arg, kernel_types.Signature(None, wanted.types))
-        return None if fit is None else (fit[0], tuple(map(_tuple_item, fit[1])))
-    if isinstance(arg, (bool, int, float, np.generic)) and isinstance(wanted, kernel_types.Number):
-        given = np.asarray(arg)
-        if given.dtype.kind not in "biuf":
-            return None
-        unsafe = not np.can_cast(given.dtype, wanted.dtype)
-        return [int(unsafe), int(given.dtype != wanted.dtype)], given.astype(wanted.dtype)[()]
-    return None
-
-
-def _tuple_item(value: Any) -> Any:
-    """A number in a tuple as the Python number that stands for its type."""
-    if not isinstance(value, np.generic):
-        return value
-    if value.dtype.name not in ("bool", "int64", "float64"):
-        raise UnsupportedError(
-            f"numbers in tuple arguments: expected bool, int64 or float64 in the signature, got {value.dtype}"
-        )
-    return value.item()
 
 
 class ForAll:
