@@ -1,7 +1,9 @@
 """numba.cuda's host side: copies, device, pinned, mapped and managed arrays, streams, events, devices, contexts."""
 
+import asyncio
 import copy
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -217,6 +219,25 @@ def test_streams():
     assert stream.done and x.tolist() == [2] * 8
 
 
+def test_callbacks():
+    stream, seen, called = cuda.stream(), [], threading.Event()
+
+    def callback(of, status, arg):
+        seen.append((of, status, arg, of.done))
+        called.set()
+
+    busy[1, 256, stream](td.ones(256), 200_000)
+    stream.add_callback(callback, "arg")
+    assert called.wait(30) and seen == [(stream, 0, "arg", True)]
+
+    async def run():
+        x = td.ones(256)
+        busy[1, 256, stream](x, 200_000)
+        return await stream.async_done(), stream.done
+
+    assert asyncio.run(run()) == (stream, True)
+
+
 def test_event_times():
     stream = cuda.stream()
     start, end = cuda.event(timing=True), cuda.event()
@@ -247,7 +268,11 @@ def test_contexts():
     assert 0 < info.free <= info.total == cuda.current_context(0).get_memory_info()[1]
     assert context == cuda.get_current_device().get_primary_context() and context.device == cuda.gpus[0]
     x = td.ones(4)
-    with context:
+    td.ones(100_000).sum().item()
+    assert len(context.deallocations) > 0
+    with context, context.deallocations.disable():
+        context.deallocations.clear()
+        assert len(context.deallocations) == 0
         context.reset()
     cuda.close()
     assert x.tolist() == [1] * 4 and cuda.select_device(0) == cuda.gpus[0]
@@ -317,6 +342,8 @@ ERRORS = {
     "description": (lambda: cuda.from_cuda_array_interface({}), UnsupportedError, "copy it to the host"),
     "no array": (lambda: cuda.as_cuda_array(3), TypeError, "obj: expected a device array, got int"),
     "view": (no_device_view, TypeError, "make views with indexing"),
+    "callback": (lambda: cuda.stream().add_callback(3), TypeError, "callback: expected a function, got int"),
+    "event loop": (lambda: cuda.stream().async_done(), RuntimeError, "no running event loop"),
     "handle": (lambda: cuda.external_stream(10**9), ValueError, "handle of a stream that is alive"),
     "handle type": (lambda: cuda.external_stream("x"), TypeError, "ptr: expected an integer, got str"),
     "stream": (

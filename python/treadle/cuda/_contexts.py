@@ -17,6 +17,21 @@ class MemoryInfo(NamedTuple):
     total: int
 
 
+class Deallocations:
+    """``Context.deallocations``: memory that was freed and is kept for reuse."""
+
+    def clear(self) -> None:
+        """Gives the memory kept for reuse back to the system."""
+        _treadle.release_cached_memory()
+
+    def disable(self) -> contextlib.AbstractContextManager[None]:
+        """As ``cuda.defer_cleanup``."""
+        return defer_cleanup()
+
+    def __len__(self) -> int:
+        return _treadle.memory_use()[1]
+
+
 class Context:
     """What numba.cuda calls a context: the state of one device in this process. Each device has one."""
 
@@ -26,6 +41,11 @@ class Context:
     def get_memory_info(self) -> MemoryInfo:
         """Free and total bytes of memory."""
         return MemoryInfo(*self.device.mem_info)
+
+    @property
+    def deallocations(self) -> Deallocations:
+        """The memory that was freed and is kept for reuse; its length is the number of bytes."""
+        return Deallocations()
 
     def synchronize(self) -> None:
         """Waits for all work on all streams. Raises what kernels reported since the last wait."""

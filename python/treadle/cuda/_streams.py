@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import threading
 import weakref
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from treadle import _treadle
 from treadle.errors import DeviceError
+
+if TYPE_CHECKING:
+    import asyncio
 
 
 class Event:
@@ -127,6 +130,34 @@ class Stream:
         """A context that waits for the stream at its end."""
         yield self
         self.synchronize()
+
+    def add_callback(self, callback: Callable[[Stream, int, Any], Any], arg: Any = None) -> None:
+        """Calls ``callback(stream, 0, arg)`` in a thread of its own once the work given so far is done. Later work of the
+        stream does not wait for it, unlike with CUDA. Raises TypeError for what cannot be called."""
+        if not callable(callback):
+            raise TypeError(f"add_callback: callback: expected a function, got {type(callback).__name__}")
+        event = self.record()
+
+        def wait_and_call() -> None:
+            event.synchronize()
+            callback(self, 0, arg)
+
+        threading.Thread(target=wait_and_call, name="treadle-callback", daemon=True).start()
+
+    def async_done(self) -> asyncio.Future[Stream]:
+        """A future of the running event loop that gives the stream once the work given so far is done. Raises RuntimeError where
+        no event loop runs."""
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Stream] = loop.create_future()
+
+        def finish() -> None:
+            if not future.done():
+                future.set_result(self)
+
+        self.add_callback(lambda stream, status, arg: loop.call_soon_threadsafe(finish))
+        return future
 
     def __int__(self) -> int:
         return self.handle
