@@ -112,8 +112,21 @@ class _AliasLoader(importlib.abc.Loader):
                 raise AttributeError(f"module '{module.__name__}' of Treadle has no attribute '{name}'") from None
 
         vars(module)["__getattr__"] = missing
-        if module.__name__ == "numba.core.errors":
-            _join_errors(module)
+        if module.__name__ in _AFTERWARDS_OF_ALIASES:
+            _AFTERWARDS_OF_ALIASES[module.__name__](module)
+
+
+def _let_host_arrays_through(module: ModuleType) -> None:
+    """Arrays meet NumPy as numba.cuda's do."""
+    from treadle.compat.numba_arrays import allow_host_arrays
+
+    allow_host_arrays()
+
+
+_AFTERWARDS_OF_ALIASES: dict[str, Callable[[ModuleType], None]] = {
+    "numba.core.errors": _join_errors,
+    "numba.cuda": _let_host_arrays_through,
+}
 
 
 def _change_afterwards(loader: importlib.abc.Loader, change: Callable[[ModuleType], None]) -> None:

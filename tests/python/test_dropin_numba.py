@@ -199,6 +199,25 @@ assert Reduce is cuda.Reduce
 """)
 
 
+def test_arrays_meet_numpy_as_numbas_do(program):
+    program("""
+import numpy as np
+from numba import cuda
+
+x = cuda.to_device(np.arange(6.0).reshape(2, 3))
+x[0] = np.full(3, 7)
+x[1, :2] = [8, 9]
+np.testing.assert_array_equal(x, [[7, 7, 7], [8, 9, 5]])
+assert np.asarray(x, dtype=np.int32).dtype == np.int32 and np.sum(np.asarray(x)) == 43
+try:
+    np.asarray(x, copy=False)
+except ValueError as error:
+    assert "copy: expected True or None, got False" in str(error)
+else:
+    raise AssertionError
+""")
+
+
 def test_types_and_other_modules(program):
     program("""
 import numpy as np

@@ -97,13 +97,14 @@ class Inspection:
 
     @property
     def overloads(self) -> dict[tuple[kernel_types.Type, ...], CompiledKernel]:
-        """What is compiled, by argument types: the declared signatures in their order, then others."""
+        """What is compiled, by argument types: the declared signatures, or what was asked for."""
         found: dict[tuple[kernel_types.Type, ...], CompiledKernel] = {}
         for codes in sorted(self._ready().signatures(), key=str):
             compiled = CompiledKernel(self, codes)
             found.setdefault(compiled.signature.args, compiled)
+        # A kernel with signatures has these and no others; launches may have made variants of them for denser arrays.
         declared = dict.fromkeys(_canonical(signature.args) for signature in self._signatures)
-        return {types: found[types] for types in (declared | dict.fromkeys(found)) if types in found}
+        return {types: found[types] for types in declared} if declared and not self.options.device else found
 
     @property
     def signatures(self) -> list[tuple[kernel_types.Type, ...]]:

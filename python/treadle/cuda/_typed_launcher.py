@@ -26,6 +26,9 @@ class TypedLauncher:
         self._name = name
         self._signatures = signatures
 
+    def __repr__(self) -> str:
+        return f"<launcher of {self._name} for {' or '.join(map(repr, self._signatures))}: {self._launcher!r}>"
+
     def __call__(self, *args: Any) -> None:
         best: tuple[_Cost, list[Any]] | None = None
         for signature in self._signatures:
