@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from treadle.cuda._arrays import (
     as_cuda_array,
     device_array,
@@ -17,34 +20,7 @@ from treadle.cuda._compiled import (
     compile_ptx,
     compile_ptx_for_current_device,
 )
-from treadle.cuda._contexts import (
-    Context,
-    MemoryInfo,
-    close,
-    current_context,
-    defer_cleanup,
-    detect,
-    gpus,
-    is_bfloat16_supported,
-    is_float16_supported,
-    is_supported_version,
-    list_devices,
-    profile_start,
-    profile_stop,
-    profiling,
-    runtime,
-)
 from treadle.cuda._device import Device, get_current_device, is_available, select_device, synchronize
-from treadle.cuda._guvectorize import DeviceGUFunc, guvectorize
-from treadle.cuda._host_memory import (
-    managed_array,
-    mapped,
-    mapped_array,
-    mapped_array_like,
-    pinned,
-    pinned_array,
-    pinned_array_like,
-)
 from treadle.cuda._host_visible import HostVisibleArray
 from treadle.cuda._intrinsics import (
     blockDim,
@@ -63,7 +39,6 @@ from treadle.cuda._intrinsics import (
 )
 from treadle.cuda._kernel import Dispatcher, jit
 from treadle.cuda._launchers import In, InOut, Out
-from treadle.cuda._reduce import Reduce, reduce
 from treadle.cuda._streams import (
     Event,
     Stream,
@@ -77,7 +52,55 @@ from treadle.cuda._streams import (
     per_thread_default_stream,
     stream,
 )
-from treadle.cuda._vectorize import DeviceUFunc, vectorize
+
+if TYPE_CHECKING:
+    from treadle.cuda._contexts import (
+        Context,
+        MemoryInfo,
+        close,
+        current_context,
+        defer_cleanup,
+        detect,
+        gpus,
+        is_bfloat16_supported,
+        is_float16_supported,
+        is_supported_version,
+        list_devices,
+        profile_start,
+        profile_stop,
+        profiling,
+        runtime,
+    )
+    from treadle.cuda._guvectorize import DeviceGUFunc, guvectorize
+    from treadle.cuda._host_memory import (
+        managed_array,
+        mapped,
+        mapped_array,
+        mapped_array_like,
+        pinned,
+        pinned_array,
+        pinned_array_like,
+    )
+    from treadle.cuda._reduce import Reduce, reduce
+    from treadle.cuda._vectorize import DeviceUFunc, vectorize
+
+# What few programs use is imported when it is asked for: importing Treadle should cost little beside importing NumPy.
+_LATER = ("_contexts", "_host_memory", "_vectorize", "_guvectorize", "_reduce")
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        for module in _LATER:
+            found = vars(importlib.import_module(f"{__name__}.{module}")).get(name)
+            if found is not None:
+                globals()[name] = found
+                return found
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
 
 __all__ = [
     "CompiledKernel",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from typing import TYPE_CHECKING, Any
 
 from treadle import _treadle
@@ -75,6 +74,8 @@ class Device:
     @property
     def uuid(self) -> str:
         """A number that names the device among all, made of its name and number."""
+        import uuid
+
         return f"CPU-{uuid.uuid5(uuid.NAMESPACE_OID, f'{self.name!r} {self.id}')}"
 
     @property

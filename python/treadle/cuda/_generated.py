@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import linecache
 import types
 from typing import Any
@@ -14,7 +13,7 @@ from treadle.cuda._kernel import Dispatcher, jit
 def kernel_around(core: Any, parameters: list[str], count: str, statement: str) -> Dispatcher:
     """The kernel in which each thread i below ``count`` runs a statement with ``core``, a function or device function."""
     text = f"def kernel({', '.join(parameters)}):\n    i = grid(1)\n    if i < {count}:\n        {statement}\n"
-    name = f"<treadle kernel {hashlib.sha256(text.encode()).hexdigest()[:16]}>"
+    name = f"<treadle kernel: {statement}>"
     # The compiler reads a kernel's text where tracebacks do; entries without a time are never thrown away.
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     scope: dict[str, Any] = {"core": core, "grid": _intrinsics.grid, "__name__": __name__}
