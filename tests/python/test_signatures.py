@@ -293,6 +293,8 @@ def test_pickle_of_kernels_with_signatures(module):
     kernel = kernel(lambda x, n: None)
     other = pickler.loads(pickler.dumps(kernel))
     assert other.signatures == kernel.signatures and other.options == kernel.options
+    special = pickler.loads(pickler.dumps(cuda.jit(lambda x, n: None).specialize(td.ones(2), 1)))
+    assert special.specialized and special.signatures == [(types.f8[::1], types.i8)]
 
 
 def wrong_option(**options):

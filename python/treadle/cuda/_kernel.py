@@ -130,7 +130,13 @@ class Dispatcher(Inspection):
             sources = Program(self.py_func).portable_sources()
         except CompileError:
             sources = {}
-        return _rebuild, (_portable(self.py_func), tuple(self.options), self._signatures, sources)
+        return _rebuild, (
+            _portable(self.py_func),
+            tuple(self.options),
+            self._signatures,
+            sources,
+            self._specialized,
+        )
 
     def __repr__(self) -> str:
         return f"<{'device function' if self.options.device else 'kernel'} {self.__qualname__}>"
@@ -179,11 +185,15 @@ def _portable(function: Any) -> Any:
     return cloudpickle.dumps(function)
 
 
-def _rebuild(function: Any, options: tuple[Any, ...], signatures: Any, sources: Any) -> Dispatcher:
+def _rebuild(
+    function: Any, options: tuple[Any, ...], signatures: Any, sources: Any, specialized: bool = False
+) -> Dispatcher:
     take_sources(sources)
-    return Dispatcher(
+    kernel = Dispatcher(
         pickle.loads(function) if isinstance(function, bytes) else function, Options(*options), signatures
     )
+    kernel._specialized = specialized
+    return kernel
 
 
 def _check_dimensions(name: str, value: Any) -> None:
