@@ -15,6 +15,7 @@ from treadle import _treadle
 from treadle._convert import from_host, to_host
 from treadle._treadle import ndarray
 from treadle._types import SUPPORTED, dtype_name
+from treadle.cuda._array_methods import DeviceArrayMethods
 
 if TYPE_CHECKING:
     from treadle.cuda import Device
@@ -60,7 +61,7 @@ def _scalar(array: ndarray) -> Any:
     return to_host(array).reshape(()).item()
 
 
-class ArrayMethods:
+class ArrayMethods(DeviceArrayMethods):
     """NumPy's attributes and methods of arrays. Views share memory; everything else returns new arrays.
 
     Work is asynchronous on the current stream; what returns Python or NumPy objects waits for it.
@@ -186,10 +187,6 @@ class ArrayMethods:
         out[...] = host
         return out
 
-    def copy_to_host(self: Any, ary: np.ndarray | None = None, stream: Any = 0) -> np.ndarray:
-        """A host copy, or ``ary`` filled with it: numba.cuda's name for ``get``."""
-        return self.get(out=ary)
-
     def set(self: Any, host: Any, stream: Any = None) -> None:
         """Copies a host array of the same shape here."""
         self._set(..., from_host(np.asarray(host, dtype=self.dtype)))
@@ -290,6 +287,6 @@ class ArrayMethods:
         return _reduce(self, "argmax", axis, out, keepdims)
 
 
-for _name, _member in vars(ArrayMethods).items():
+for _name, _member in (vars(DeviceArrayMethods) | vars(ArrayMethods)).items():
     if _name not in ("__dict__", "__weakref__", "__module__", "__doc__", "__firstlineno__", "__static_attributes__"):
         setattr(ndarray, _name, _member)

@@ -8,12 +8,15 @@ import numpy as np
 
 from treadle import _treadle
 from treadle._types import dtype_name
+from treadle.cuda._host_visible import HostVisibleArray
 
 _INTEGER_BITS = {"float16": np.uint16, "float32": np.uint32, "float64": np.uint64}
 
 
 def from_host(host: np.ndarray) -> _treadle.ndarray:
     """A device array with a copy of ``host`` (any layout; big-endian data is converted)."""
+    if isinstance(host, HostVisibleArray):
+        return host.device_array._copy()
     name = dtype_name(host.dtype, "array")
     data = np.ascontiguousarray(host, dtype=np.dtype(name))
     result = _treadle.empty(host.shape, name)
@@ -32,6 +35,8 @@ def to_host(array: _treadle.ndarray) -> np.ndarray:
 
 def operand(value: Any, operation: str) -> _treadle.ndarray:
     """What an operand that is no device array and no Python number stands for. Raises TypeError for host arrays."""
+    if isinstance(value, HostVisibleArray):
+        return value.device_array
     if isinstance(value, np.generic):
         return from_host(np.asarray(value))
     if isinstance(value, np.ndarray):
@@ -55,11 +60,14 @@ class HostArrayPassed(Exception):
 
 def argument(value: Any, kernel: str, name: str, copies_host_arrays: bool) -> Any:
     """A kernel argument that is no device array, Python number or tuple. Raises TypeError naming the parameter."""
+    if isinstance(value, HostVisibleArray):
+        return value.device_array
     try:
         if isinstance(value, np.generic):
             return scalar_bits(value)
-        if isinstance(value, np.ndarray) and copies_host_arrays:
-            dtype_name(value.dtype, "argument")
+        host = value if isinstance(value, np.ndarray) else getattr(value, "value", None)
+        if isinstance(host, np.ndarray) and copies_host_arrays:
+            dtype_name(host.dtype, "argument")
             raise HostArrayPassed
     except TypeError as error:
         raise TypeError(f"{kernel}: argument '{name}': {str(error).split(': ', 1)[1]}") from None

@@ -6,12 +6,13 @@ multiprocessing follow suit.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -22,14 +23,71 @@ _TARGETS = {
     "cupy.random": "treadle.random",
     "numba.cuda": "treadle.compat.numba_cuda",
     "numba.cuda.types": "treadle.types",
+    "numba.cuda.errors": "treadle.compat.numba_cudadrv_names",
+    "numba.cuda.kernels": "treadle.compat.numba_cuda",
+    "numba.cuda.kernels.reduction": "treadle.compat.numba_cuda",
+    "numba.cuda.cudadrv": "treadle.compat.numba_cudadrv",
+}
+_TARGETS |= {
+    f"numba.cuda.{name}": "treadle.compat.numba_cuda"
+    for name in ("api", "args", "compiler", "decorators", "dispatcher")
+}
+_TARGETS |= {
+    f"numba.cuda.cudadrv.{name}": "treadle.compat.numba_cudadrv_names"
+    for name in ("devicearray", "devices", "driver", "error", "nvvm", "runtime")
 }
 # Used only where no numba is installed.
 _NUMBA_WITHOUT_NUMBA = {
     "numba": "treadle.compat.numba",
     "numba.types": "treadle.types",
     "numba.core": "treadle.compat.numba_core",
+    "numba.core.config": "treadle.compat.numba_config",
+    "numba.core.errors": "treadle.compat.numba_errors",
+    "numba.core.types": "treadle.types",
+    "numba.np": "treadle.compat.numba_np",
+    "numba.np.numpy_support": "treadle.compat.numba_np",
 }
-_NUMBA_WITHOUT_NUMBA["numba.core.errors"] = "treadle.compat.numba_errors"
+
+
+def _join_errors(errors: ModuleType) -> None:
+    """Puts Treadle's exceptions and warnings below those of numba's with the same meaning: ``except numba.core.errors.TypingError``
+    catches Treadle's. An except clause looks at base classes and nothing else, so they become base classes."""
+    from treadle import errors as own
+
+    for ours, name in (
+        (own.CompileError, "NumbaError"),
+        (own.TypingError, "TypingError"),
+        (own.UnsupportedError, "UnsupportedError"),
+        (own.HostArrayWarning, "NumbaPerformanceWarning"),
+    ):
+        theirs = getattr(errors, name, None)
+        if theirs is not None and not issubclass(ours, theirs):
+            ours.__bases__ = (*ours.__bases__, theirs)
+
+
+def _take_over_decorators(numba: ModuleType) -> None:
+    """``numba.vectorize`` and ``numba.guvectorize`` with target="cuda" are Treadle's."""
+    from treadle import cuda
+
+    def choose(name: str) -> None:
+        theirs, ours = getattr(numba, name), getattr(cuda, name)
+
+        @functools.wraps(theirs)
+        def decorate(*args: Any, **options: Any) -> Any:
+            return ours(*args, **options) if options.get("target") == "cuda" else theirs(*args, **options)
+
+        setattr(numba, name, decorate)
+
+    for name in ("vectorize", "guvectorize"):
+        if hasattr(numba, name):
+            choose(name)
+
+
+# What is done to modules of an installed numba once they are imported.
+_AFTERWARDS: dict[str, Callable[[ModuleType], None]] = {
+    "numba": _take_over_decorators,
+    "numba.core.errors": _join_errors,
+}
 
 
 class _AliasLoader(importlib.abc.Loader):
@@ -49,9 +107,40 @@ class _AliasLoader(importlib.abc.Loader):
             try:
                 return getattr(source, name)
             except AttributeError:
+                if f"{module.__name__}.{name}" in _ALIASES:
+                    return importlib.import_module(f"{module.__name__}.{name}")
                 raise AttributeError(f"module '{module.__name__}' of Treadle has no attribute '{name}'") from None
 
         vars(module)["__getattr__"] = missing
+        if module.__name__ in _AFTERWARDS_OF_ALIASES:
+            _AFTERWARDS_OF_ALIASES[module.__name__](module)
+
+
+def _let_host_arrays_through(module: ModuleType) -> None:
+    """Arrays meet NumPy as numba.cuda's do."""
+    from treadle.compat.numba_arrays import allow_host_arrays
+
+    allow_host_arrays()
+
+
+_AFTERWARDS_OF_ALIASES: dict[str, Callable[[ModuleType], None]] = {
+    "numba.core.errors": _join_errors,
+    "numba.cuda": _let_host_arrays_through,
+}
+
+
+def _change_afterwards(loader: importlib.abc.Loader, change: Callable[[ModuleType], None]) -> None:
+    """Makes a loader do something to its module after the module's own code."""
+    execute = loader.exec_module
+
+    def execute_and_change(module: ModuleType) -> None:
+        execute(module)
+        change(module)
+
+    loader.exec_module = execute_and_change  # type: ignore[method-assign]
+
+
+_ALIASES = _TARGETS | _NUMBA_WITHOUT_NUMBA
 
 
 class _Finder(importlib.abc.MetaPathFinder):
@@ -63,10 +152,21 @@ class _Finder(importlib.abc.MetaPathFinder):
     ) -> importlib.machinery.ModuleSpec | None:
         name = self._targets.get(fullname)
         if name is None:
-            return None
+            return self._real_spec(fullname, path, target) if fullname in _AFTERWARDS else None
         spec = importlib.machinery.ModuleSpec(fullname, _AliasLoader(name), is_package=True)
         spec.submodule_search_locations = []
         return spec
+
+    def _real_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """What the other finders say, with a step after the module's own code."""
+        for finder in sys.meta_path:
+            spec = None if finder is self else finder.find_spec(fullname, path, target)
+            if spec is not None and spec.loader is not None:
+                _change_afterwards(spec.loader, _AFTERWARDS[fullname])
+                return spec
+        return None
 
 
 def _follow_into_processes() -> None:
@@ -100,6 +200,9 @@ def _install() -> None:
     if "numba" in sys.modules and hasattr(sys.modules["numba"], "cuda"):
         del sys.modules["numba"].cuda
     sys.meta_path.insert(0, _Finder(targets))
+    for name, change in _AFTERWARDS.items():
+        if name in sys.modules:
+            change(sys.modules[name])
     _follow_into_processes()
 
 

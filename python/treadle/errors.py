@@ -21,6 +21,18 @@ class UnsupportedError(CompileError, NotImplementedError):
     """A construct or function that kernels do not have."""
 
 
+# The driver's numbers of the errors whose names the CPU device uses.
+_DRIVER_CODES = {
+    "CUDA_ERROR_INVALID_VALUE": 1,
+    "CUDA_ERROR_OUT_OF_MEMORY": 2,
+    "CUDA_ERROR_NOT_INITIALIZED": 3,
+    "CUDA_ERROR_INVALID_IMAGE": 200,
+    "CUDA_ERROR_OPERATING_SYSTEM": 304,
+    "CUDA_ERROR_INVALID_HANDLE": 400,
+    "CUDA_ERROR_NOT_READY": 600,
+}
+
+
 class DeviceError(TreadleError, RuntimeError):
     """The device or its driver refused an operation. ``name`` is the driver's name of the error, such as
     ``CUDA_ERROR_INVALID_VALUE``, and stands at the beginning of the message."""
@@ -29,6 +41,16 @@ class DeviceError(TreadleError, RuntimeError):
     def name(self) -> str:
         match = re.match(r"[A-Z_]+", str(self))
         return match.group(0) if match else ""
+
+    @property
+    def code(self) -> int:
+        """The driver's number of the error; 999, which the driver calls unknown, for other names."""
+        return _DRIVER_CODES.get(self.name, 999)
+
+    @property
+    def msg(self) -> str:
+        """The message."""
+        return str(self)
 
 
 class DivergentBarrierError(TreadleError, RuntimeError):

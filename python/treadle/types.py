@@ -1,142 +1,69 @@
-"""Types of kernel arguments, for signatures such as ``void(float32[:], float32[:, ::1], int64)``."""
+"""Types of kernel arguments, by numba's names, for signatures such as ``void(float32[:], float32[:, ::1], int64)``.
+
+Indexing a type with slices gives arrays of it: ``float32[:]`` has any strides, ``[:, ::1]`` is C-contiguous, ``[::1, :]``
+Fortran-contiguous. Calling a type gives a signature with it as the result.
+
+>>> from treadle import types
+>>> types.void(types.f4[:, ::1], types.intp)
+(Array(float32, 2, 'C', False, aligned=True), int64) -> none
+>>> types.Tuple((types.int32, types.float64[:]))
+Tuple((int32, Array(float64, 1, 'A', False, aligned=True)))
+"""
 
 from __future__ import annotations
 
-import re
-from typing import Any
+from treadle._kernel_types import (
+    Array,
+    BaseTuple,
+    Boolean,
+    Complex,
+    Float,
+    Integer,
+    NoneType,
+    Number,
+    Signature,
+    Tuple,
+    Type,
+    UniTuple,
+)
+from treadle._signatures import as_type, from_dtype, parse_signature, typeof
 
-from treadle._types import SUPPORTED, dtype_name
+none = void = NoneType("none")
+bool_ = boolean = b1 = c_bool = np_bool_ = py_bool = Boolean("bool")
+int8 = i1 = char = c_int8 = np_int8 = np_char = Integer("int8")
+int16 = i2 = short = c_int16 = np_int16 = np_short = Integer("int16")
+int32 = i4 = intc = c_int32 = np_int32 = np_intc = Integer("int32")
+int64 = i8 = c_int64 = np_int64 = Integer("int64")
+intp = int_ = long_ = longlong = ssize_t = c_intp = np_intp = np_int_ = np_long = np_longlong = py_int = int64
+uint8 = u1 = byte = uchar = c_uint8 = np_uint8 = np_uchar = Integer("uint8")
+uint16 = u2 = ushort = c_uint16 = np_uint16 = np_ushort = Integer("uint16")
+uint32 = u4 = uintc = c_uint32 = np_uint32 = np_uintc = Integer("uint32")
+uint64 = u8 = c_uint64 = np_uint64 = Integer("uint64")
+uintp = uint = ulong = ulonglong = size_t = c_uintp = np_uintp = np_uint = np_ulong = np_ulonglong = uint64
+float16 = f2 = c_float16 = np_float16 = Float("float16")
+float32 = f4 = c_float32 = np_float32 = np_float_ = Float("float32")
+float64 = f8 = double = c_float64 = np_float64 = np_double = py_float = Float("float64")
+complex64 = c8 = np_complex64 = Complex("complex64")
+complex128 = c16 = np_complex128 = py_complex = Complex("complex128")
+# A name of Python's own: nothing in this module may need it.
+globals()["bool"] = boolean
 
-_ALIASES = {
-    "boolean": "bool",
-    "b1": "bool",
-    "intp": "int64",
-    "uintp": "uint64",
-    "int_": "int64",
-    "float_": "float64",
-    "double": "float64",
-}
-_ALIASES |= {f"i{n}": f"int{8 * n}" for n in (1, 2, 4, 8)} | {f"u{n}": f"uint{8 * n}" for n in (1, 2, 4, 8)}
-_ALIASES |= {"f2": "float16", "f4": "float32", "f8": "float64", "byte": "uint8", "char": "int8", "long": "int64"}
-_ANY, _DENSE = 0, 1
-
-
-class Type:
-    """A scalar type; indexing with slices makes array types, calling makes signatures."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        if name in SUPPORTED:
-            self._treadle_dtype = name
-
-    def __getitem__(self, index: Any) -> Array:
-        slices = index if isinstance(index, tuple) else (index,)
-        if not all(isinstance(part, slice) for part in slices):
-            raise TypeError(f"{self.name}[...]: expected slices, as in {self.name}[:, :]")
-        return Array(self, len(slices), "C" if slices[-1].step == 1 else "A")
-
-    def __call__(self, *args: Any) -> Signature:
-        return Signature(self, args)
-
-    def __repr__(self) -> str:
-        return self.name
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is Type and other.name == self.name
-
-    def __hash__(self) -> int:
-        return hash(self.name)
-
-    def code(self) -> tuple[Any, ...]:
-        """What the extension takes for this type."""
-        return ("scalar", self.name)
-
-
-class Array:
-    """The type of an array argument. layout: "C" contiguous, "A" any strides."""
-
-    def __init__(self, dtype: Type, ndim: int, layout: str) -> None:
-        self.dtype, self.ndim, self.layout = dtype, ndim, layout
-
-    def __repr__(self) -> str:
-        return f"array({self.dtype}, {self.ndim}d, {self.layout})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Array) and repr(self) == repr(other)
-
-    def __hash__(self) -> int:
-        return hash(repr(self))
-
-    def code(self) -> tuple[Any, ...]:
-        return ("array", self.dtype.name, self.ndim, _DENSE if self.layout == "C" else _ANY)
-
-
-class Signature:
-    """Result and argument types of a kernel or device function."""
-
-    def __init__(self, result: Type | None, args: tuple[Any, ...]) -> None:
-        self.result, self.args = result, args
-
-    def __repr__(self) -> str:
-        return f"{self.result}({', '.join(map(repr, self.args))})"
-
-
-void = Type("void")
-bool_ = boolean = Type("bool")
-int8, int16, int32, int64 = (Type(f"int{bits}") for bits in (8, 16, 32, 64))
-uint8, uint16, uint32, uint64 = (Type(f"uint{bits}") for bits in (8, 16, 32, 64))
-float16, float32, float64 = (Type(f"float{bits}") for bits in (16, 32, 64))
-intp, uintp = int64, uint64
-
-
-def _named(name: str) -> Type:
-    name = _ALIASES.get(name, name)
-    if name != "void" and name not in SUPPORTED:
-        raise TypeError(f"signature: expected the name of a type, got '{name}'")
-    return Type(name)
-
-
-def _parse_one(text: str) -> Type | Array:
-    match = re.fullmatch(r"\s*(\w+)\s*(\[[^\]]*\])?\s*", text)
-    if match is None:
-        raise TypeError(f"signature: cannot read the type '{text}'")
-    scalar = _named(match.group(1))
-    if match.group(2) is None:
-        return scalar
-    parts = [part.strip() for part in match.group(2)[1:-1].split(",")]
-    if any(part not in (":", "::1") for part in parts):
-        raise TypeError(f"signature: cannot read the type '{text}': expected ':' or '::1' in the brackets")
-    return Array(scalar, len(parts), "C" if parts[-1] == "::1" else "A")
-
-
-def _is_numba(item: Any) -> bool:
-    """Whether this is a type or signature of an installed numba, known by its names alone."""
-    return type(item).__module__.split(".")[0] == "numba"
-
-
-def parse_signature(signature: Any) -> Signature:
-    """A signature given as a string, a call of types, or a tuple of types."""
-    if isinstance(signature, Signature):
-        return signature
-    if _is_numba(signature) and hasattr(signature, "return_type"):
-        return Signature(void, tuple(as_type(item) for item in signature.args))
-    if isinstance(signature, (tuple, list)):
-        return Signature(void, tuple(as_type(item) for item in signature))
-    match = re.fullmatch(r"\s*(?:(\w+)\s*)?\((.*)\)\s*", signature, re.DOTALL)
-    if match is None:
-        raise TypeError(f"signature: expected something like 'void(float32[:], int64)', got {signature!r}")
-    parts = re.findall(r"[^,\[\]]+(?:\[[^\]]*\])?", match.group(2))
-    return Signature(
-        _named(match.group(1)) if match.group(1) else None, tuple(_parse_one(part) for part in parts if part.strip())
-    )
-
-
-def as_type(item: Any) -> Type | Array:
-    """A type given as an object of this module, a string, or a NumPy dtype."""
-    if isinstance(item, (Type, Array)):
-        return item
-    if _is_numba(item):
-        return Array(Type(str(item.dtype)), item.ndim, item.layout) if hasattr(item, "ndim") else _named(str(item))
-    if isinstance(item, str) and item not in SUPPORTED:
-        return _parse_one(item)
-    return Type(dtype_name(item, "signature"))
+__all__ = [
+    "Array",
+    "BaseTuple",
+    "Boolean",
+    "Complex",
+    "Float",
+    "Integer",
+    "NoneType",
+    "Number",
+    "Signature",
+    "Tuple",
+    "Type",
+    "UniTuple",
+    "as_type",
+    "from_dtype",
+    "parse_signature",
+    "typeof",
+    *(name for name, value in list(globals().items()) if isinstance(value, Type)),
+]

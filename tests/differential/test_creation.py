@@ -174,5 +174,5 @@ def test_to_device(same):
     b = cuda.device_array((2, 3), "float32")
     assert b.shape == (2, 3) and b.dtype == np.float32
     assert cuda.device_array_like(x).shape == (2, 3)
-    cuda.to_device(x, to=b)
+    cuda.to_device(x.astype("float32"), to=b)
     same(b, x.astype("float32"))

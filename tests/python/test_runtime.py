@@ -369,8 +369,8 @@ def test_dispatcher_surface():
     x = td.zeros(1000)
     kernel.forall(1000)(x, 2)
     assert x.tolist() == [2] * 1000
-    assert "define" in kernel.inspect_llvm()
-    assert kernel.inspect_asm()
+    assert "define" in kernel.inspect_llvm(kernel.signatures[0])
+    assert kernel.inspect_asm(kernel.signatures[0])
     assert "store" in kernel.dump("ir").lower()
     assert kernel.last_compile.milliseconds >= 0
     assert kernel[1, 2] is kernel[1, 2]

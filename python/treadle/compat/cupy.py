@@ -58,7 +58,7 @@ def get_array_module(*args: Any) -> Any:  # type: ignore[no-redef]
 
 def get_default_memory_pool() -> Any:
     """The pool of device memory."""
-    return cuda.MemoryPool()  # type: ignore[attr-defined]
+    return cuda.MemoryPool()
 
 
 __all__ = [

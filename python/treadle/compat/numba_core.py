@@ -1,6 +1,1 @@
-"""The namespace of ``numba.core`` where no numba is installed."""
-
-from treadle import types
-from treadle.compat import numba_errors as errors
-
-__all__ = ["errors", "types"]
+"""The namespace of ``numba.core`` where no numba is installed: ``treadle.dropin`` finds its modules by their names."""

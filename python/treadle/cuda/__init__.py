@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+import importlib
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from treadle.cuda._device import (
-    Device,
-    Event,
-    Stream,
-    default_stream,
-    event,
-    get_current_device,
-    get_current_stream,
-    get_elapsed_time,
-    is_available,
-    select_device,
-    stream,
-    synchronize,
+from treadle.cuda._arrays import (
+    as_cuda_array,
+    device_array,
+    device_array_like,
+    from_cuda_array_interface,
+    is_cuda_array,
+    to_device,
 )
+from treadle.cuda._compiled import (
+    CompiledKernel,
+    compile,
+    compile_for_current_device,
+    compile_ptx,
+    compile_ptx_for_current_device,
+)
+from treadle.cuda._device import Device, get_current_device, is_available, select_device, synchronize
+from treadle.cuda._host_visible import HostVisibleArray
 from treadle.cuda._intrinsics import (
     activemask,
     all_sync,
@@ -65,41 +67,89 @@ from treadle.cuda._intrinsics import (
     warpsize,
 )
 from treadle.cuda._kernel import Dispatcher, jit
+from treadle.cuda._launchers import In, InOut, Out
+from treadle.cuda._streams import (
+    Event,
+    Stream,
+    default_stream,
+    event,
+    event_elapsed_time,
+    external_stream,
+    get_current_stream,
+    get_elapsed_time,
+    legacy_default_stream,
+    per_thread_default_stream,
+    stream,
+)
+
+if TYPE_CHECKING:
+    from treadle.cuda._contexts import (
+        Context,
+        MemoryInfo,
+        close,
+        current_context,
+        defer_cleanup,
+        detect,
+        gpus,
+        is_bfloat16_supported,
+        is_float16_supported,
+        is_supported_version,
+        list_devices,
+        profile_start,
+        profile_stop,
+        profiling,
+        runtime,
+    )
+    from treadle.cuda._guvectorize import DeviceGUFunc, guvectorize
+    from treadle.cuda._host_memory import (
+        managed_array,
+        mapped,
+        mapped_array,
+        mapped_array_like,
+        pinned,
+        pinned_array,
+        pinned_array_like,
+    )
+    from treadle.cuda._reduce import Reduce, reduce
+    from treadle.cuda._vectorize import DeviceUFunc, vectorize
+
+# What few programs use is imported when it is asked for: importing Treadle should cost little beside importing NumPy.
+_LATER = ("_contexts", "_host_memory", "_vectorize", "_guvectorize", "_reduce")
 
 
-def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> Any:
-    """A device array with a copy of a host array, or ``to`` filled with it."""
-    from treadle._creation import array
-
-    result = array(obj)
-    if to is None:
-        return result
-    to[...] = result
-    return to
-
-
-def device_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C", stream: Any = 0) -> Any:
-    """A new device array whose elements have any value."""
-    from treadle._creation import empty
-
-    return empty(shape, dtype)
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        for module in _LATER:
+            found = vars(importlib.import_module(f"{__name__}.{module}")).get(name)
+            if found is not None:
+                globals()[name] = found
+                return found
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
-def device_array_like(ary: Any, stream: Any = 0) -> Any:
-    """A new device array with the shape and dtype of ``ary`` (host or device)."""
-    from treadle._creation import empty
-
-    return empty(ary.shape, ary.dtype)
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 __all__ = [
+    "CompiledKernel",
+    "Context",
     "Device",
+    "DeviceGUFunc",
+    "DeviceUFunc",
     "Dispatcher",
     "Event",
+    "HostVisibleArray",
+    "In",
+    "InOut",
+    "MemoryInfo",
+    "Out",
+    "Reduce",
     "Stream",
     "activemask",
     "all_sync",
     "any_sync",
+    "as_cuda_array",
     "atomic",
     "ballot_sync",
     "blockDim",
@@ -107,31 +157,63 @@ __all__ = [
     "brev",
     "cbrt",
     "cg",
+    "close",
     "clz",
+    "compile",
+    "compile_for_current_device",
+    "compile_ptx",
+    "compile_ptx_for_current_device",
     "const",
+    "current_context",
     "default_stream",
+    "defer_cleanup",
+    "detect",
     "device_array",
     "device_array_like",
     "eq_sync",
     "event",
+    "event_elapsed_time",
+    "external_stream",
     "ffs",
     "fma",
+    "from_cuda_array_interface",
     "get_current_device",
     "get_current_stream",
     "get_elapsed_time",
+    "gpus",
     "grid",
     "gridDim",
     "gridsize",
+    "guvectorize",
     "is_available",
+    "is_bfloat16_supported",
+    "is_cuda_array",
+    "is_float16_supported",
+    "is_supported_version",
     "jit",
     "laneid",
     "lanemask_lt",
+    "legacy_default_stream",
+    "list_devices",
     "local",
+    "managed_array",
+    "mapped",
+    "mapped_array",
+    "mapped_array_like",
     "match_all_sync",
     "match_any_sync",
     "nanosleep",
+    "per_thread_default_stream",
+    "pinned",
+    "pinned_array",
+    "pinned_array_like",
     "popc",
+    "profile_start",
+    "profile_stop",
+    "profiling",
+    "reduce",
     "rsqrt",
+    "runtime",
     "select_device",
     "selp",
     "shared",
@@ -151,5 +233,6 @@ __all__ = [
     "threadfence_block",
     "threadfence_system",
     "to_device",
+    "vectorize",
     "warpsize",
 ]

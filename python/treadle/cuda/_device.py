@@ -1,12 +1,42 @@
-"""Devices, streams and events: CuPy's and numba.cuda's names for the runtime's objects."""
+"""Devices: CuPy's and numba.cuda's names for the facts about them."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from treadle import _treadle
+
+if TYPE_CHECKING:
+    from treadle.cuda._contexts import Context
+
+
+# CUDA's names of attributes that the CPU device has a value for, by where the value stands.
+_CUDA_NAMES: dict[str, tuple[str, int | None]] = {
+    "MAX_THREADS_PER_BLOCK": ("max_threads_per_block", None),
+    "MAX_BLOCK_DIM_X": ("max_block", 0),
+    "MAX_BLOCK_DIM_Y": ("max_block", 1),
+    "MAX_BLOCK_DIM_Z": ("max_block", 2),
+    "MAX_GRID_DIM_X": ("max_grid", 0),
+    "MAX_GRID_DIM_Y": ("max_grid", 1),
+    "MAX_GRID_DIM_Z": ("max_grid", 2),
+    "MAX_SHARED_MEMORY_PER_BLOCK": ("shared_bytes_per_block", None),
+    "WARP_SIZE": ("warp_size", None),
+    "MULTIPROCESSOR_COUNT": ("multiprocessors", None),
+    "COMPUTE_CAPABILITY_MAJOR": ("compute_capability", 0),
+    "COMPUTE_CAPABILITY_MINOR": ("compute_capability", 1),
+}
+# The same for every CPU device: managed memory is one memory, and the device does work while it is copied to.
+_CUDA_FACTS = {
+    "UNIFIED_ADDRESSING": 1,
+    "CAN_MAP_HOST_MEMORY": 1,
+    "MANAGED_MEMORY": 1,
+    "CONCURRENT_KERNELS": 1,
+    "CONCURRENT_MANAGED_ACCESS": 1,
+    "INTEGRATED": 1,
+    "PCI_BUS_ID": 0,
+    "PCI_DEVICE_ID": 0,
+    "PCI_DOMAIN_ID": 0,
+}
 
 
 class Device:
@@ -37,9 +67,31 @@ class Device:
         return _treadle.attributes()
 
     @property
-    def name(self) -> str:
-        """The name of the processor."""
-        return self.attributes["name"]
+    def name(self) -> bytes:
+        """The name of the processor: bytes, as numba.cuda's ``name`` is."""
+        return self.attributes["name"].encode()
+
+    @property
+    def uuid(self) -> str:
+        """A number that names the device among all, made of its name and number."""
+        import uuid
+
+        return f"CPU-{uuid.uuid5(uuid.NAMESPACE_OID, f'{self.name!r} {self.id}')}"
+
+    @property
+    def supports_float16(self) -> bool:
+        """Whether kernels have the type float16."""
+        return True
+
+    def __getattr__(self, name: str) -> int:
+        # Attributes in CUDA's spelling, such as MAX_THREADS_PER_BLOCK.
+        if name in _CUDA_NAMES:
+            key, item = _CUDA_NAMES[name]
+            value = self.attributes[key]
+            return value if item is None else value[item]
+        if name in _CUDA_FACTS:
+            return _CUDA_FACTS[name]
+        raise AttributeError(f"{type(self).__name__}: expected the name of an attribute, got '{name}'")
 
     @property
     def compute_capability(self) -> tuple[int, int]:
@@ -58,6 +110,18 @@ class Device:
         total = self.attributes["total_bytes"]
         return total - _treadle.memory_use()[0], total
 
+    def get_primary_context(self) -> Context:
+        """The context of the device: it has one."""
+        from treadle.cuda._contexts import Context
+
+        return Context(self)
+
+    def reset(self) -> None:
+        """Waits for all work and gives the memory kept for reuse back to the system. Arrays that are alive stay valid.
+        Raises what kernels reported."""
+        _treadle.synchronize()
+        _treadle.release_cached_memory()
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Device) and other.id == self.id
 
@@ -65,164 +129,7 @@ class Device:
         return hash(self.id)
 
     def __repr__(self) -> str:
-        return f"<Device {self.id}: {self.name}>"
-
-
-class Event:
-    """A point in a stream's work. block, disable_timing: taken for compatibility."""
-
-    def __init__(
-        self, block: bool = False, disable_timing: bool = False, interprocess: bool = False, timing: bool = True
-    ) -> None:
-        self._native = _treadle.create_event()
-
-    def record(self, stream: Any = None) -> Event:
-        """Marks the end of the work given to ``stream`` (the current one by default) so far."""
-        _native_stream(stream).record(self._native)
-        return self
-
-    def synchronize(self) -> None:
-        """Waits for the marked work."""
-        self._native.synchronize()
-
-    def query(self) -> bool:
-        """Whether the marked work is done."""
-        return self._native.query()
-
-    def wait(self, stream: Any = None) -> None:
-        """Makes later work of ``stream`` wait for the marked work."""
-        _native_stream(stream).wait(self._native)
-
-    @property
-    def done(self) -> bool:
-        """Whether the marked work is done."""
-        return self.query()
-
-    def elapsed_time(self, end: Event) -> float:
-        """Milliseconds from this event to ``end``. Raises DeviceError unless both are recorded and done."""
-        return end._native.elapsed_ms(self._native)
-
-    def __sub__(self, start: Event) -> float:
-        return start.elapsed_time(self)
-
-
-class _DefaultStream:
-    """``Stream.null``: made when it is asked for, so that importing starts no device."""
-
-    def __get__(self, instance: Any, owner: type[Stream]) -> Stream:
-        return owner(null=True)
-
-
-class Stream:
-    """Work that runs in order. ``Stream()`` makes a new one; null=True gives the default stream; non_blocking=True leaves out the
-    implicit order with the default stream. As a context manager it is the current stream of the thread."""
-
-    null = _DefaultStream()
-
-    def __init__(
-        self, null: bool = False, non_blocking: bool = False, ptds: bool = False, priority: Any = None
-    ) -> None:
-        self._native = _treadle.default_stream() if null else _treadle.create_stream(not non_blocking)
-        self._previous: list[Any] = []
-
-    @classmethod
-    def _wrap(cls, native: Any) -> Stream:
-        stream = cls.__new__(cls)
-        stream._native = native
-        stream._previous = []
-        return stream
-
-    def synchronize(self) -> None:
-        """Waits for the work given so far. Raises what its kernels reported."""
-        self._native.synchronize()
-
-    def query(self) -> bool:
-        """Whether all work is done."""
-        return self._native.query()
-
-    @property
-    def done(self) -> bool:
-        """Whether all work is done."""
-        return self._native.query()
-
-    def record(self, event: Event | None = None) -> Event:
-        """Records an event (a new one by default) and returns it."""
-        return (Event() if event is None else event).record(self)
-
-    def wait_event(self, event: Event) -> None:
-        """Makes later work wait for an event."""
-        event.wait(self)
-
-    @property
-    def handle(self) -> int:
-        """A number that identifies the stream."""
-        return self._native.handle
-
-    ptr = handle
-
-    def use(self) -> Stream:
-        """Makes this the current stream of the thread."""
-        _treadle.set_current_stream(self._native)
-        return self
-
-    def __enter__(self) -> Stream:
-        self._previous.append(_treadle.current_stream())
-        return self.use()
-
-    def __exit__(self, *error: object) -> None:
-        _treadle.set_current_stream(self._previous.pop())
-
-    @contextlib.contextmanager
-    def auto_synchronize(self) -> Iterator[Stream]:
-        """A context that waits for the stream at its end."""
-        yield self
-        self.synchronize()
-
-    def __cuda_stream__(self) -> tuple[int, int]:
-        return (0, self.handle)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Stream) and other.handle == self.handle
-
-    def __hash__(self) -> int:
-        return hash(self.handle)
-
-    def __repr__(self) -> str:
-        return f"<Stream {self.handle:#x}>"
-
-
-def _native_stream(stream: Any) -> Any:
-    if stream is None or (isinstance(stream, int) and stream == 0):
-        return _treadle.current_stream()
-    native = getattr(stream, "_native", None)
-    if native is None:
-        raise TypeError(f"stream: expected a stream, None or 0, got {type(stream).__name__}")
-    return native
-
-
-def stream() -> Stream:
-    """A new stream."""
-    return Stream()
-
-
-def default_stream() -> Stream:
-    """The default stream, with CUDA's legacy rules."""
-    return Stream(null=True)
-
-
-def get_current_stream() -> Stream:
-    """The current stream of this thread."""
-    return Stream._wrap(_treadle.current_stream())
-
-
-def event(timing: bool = True) -> Event:
-    """A new event."""
-    return Event(timing=timing)
-
-
-def get_elapsed_time(start: Event, end: Event) -> float:
-    """Milliseconds between two events that are done."""
-    return start.elapsed_time(end)
+        return f"<Device {self.id}: {self.attributes['name']}>"
 
 
 def synchronize() -> None:
@@ -236,7 +143,7 @@ def get_current_device() -> Device:
 
 
 def select_device(device_id: int) -> Device:
-    """Makes a device current and returns it."""
+    """Makes a device current and returns it. Raises ValueError for a number that no device has."""
     return Device(device_id)
 
 

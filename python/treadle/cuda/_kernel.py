@@ -5,131 +5,29 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib.util
+import math
 import operator
-import os
 import pickle
 import sys
 import threading
 import types as python_types
-import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from treadle import _kernel_types as kernel_types
 from treadle import _treadle
-from treadle import types as kernel_types
-from treadle._convert import HostArrayPassed, from_host, to_host
 from treadle._program import Program, Source, take_sources
-from treadle.errors import CompileError, HostArrayWarning
-
-_BOUNDS = {"guard": 0, "raise": 1, "off": 2}
-_HINT_OPTIONS = {
-    "inline",
-    "lineinfo",
-    "debug",
-    "opt",
-    "max_registers",
-    "cache",
-    "lto",
-    "launch_bounds",
-    "forceinline",
-    "link",
-    "extensions",
-}
+from treadle._signatures import parse_signature, typeof
+from treadle.cuda._compiled import Inspection
+from treadle.cuda._launchers import CopyingLauncher, ForAll
+from treadle.cuda._options import BOUNDS, Options, bounds_option, check_hints
+from treadle.cuda._typed_launcher import TypedLauncher
+from treadle.errors import CompileError, DeviceError
 
 
-class LastCompile(NamedTuple):
-    """How the latest variant of a kernel came to be."""
-
-    milliseconds: float
-    path: str
-    from_cache: bool
-    packet: int
-
-
-class Options(NamedTuple):
-    """What the decorator was told."""
-
-    bounds: str
-    contract: bool
-    fastmath: bool
-    device: bool
-    host_arrays: str  # "refuse" or "copy"
-    disabled_passes: str
-
-
-class CopyingLauncher:
-    """A launcher that takes host arrays as numba.cuda does: copied in, and out again after the kernel, with a warning."""
-
-    def __init__(self, launcher: _treadle.Launcher) -> None:
-        self._launcher = launcher
-
-    def __repr__(self) -> str:
-        return f"<launcher of a kernel that copies host arrays: {self._launcher!r}>"
-
-    def __call__(self, *args: Any, **keywords: Any) -> None:
-        try:
-            self._launcher(*args, **keywords)
-        except HostArrayPassed:
-            pass
-        else:
-            return
-        warnings.warn(
-            "host arrays given to a kernel are copied to the device and back; use cuda.to_device to copy once",
-            HostArrayWarning,
-            stacklevel=2,
-        )
-        devices = [from_host(arg) if isinstance(arg, np.ndarray) else arg for arg in args]
-        self._launcher(*devices)
-        for host, device in zip(args, devices, strict=True):
-            if not isinstance(host, np.ndarray):
-                continue
-            if host.flags.writeable:
-                host[...] = to_host(device)
-            elif not np.array_equal(to_host(device), host, equal_nan=host.dtype.kind == "f"):
-                raise ValueError("a kernel wrote to a host array that is read-only; the array is unchanged")
-
-
-class TypedLauncher:
-    """A launcher of a kernel with signatures: numbers are converted to the declared types, arrays must have them."""
-
-    def __init__(self, launcher: Any, name: str, signatures: list[kernel_types.Signature]) -> None:
-        self._launcher = launcher
-        self._name = name
-        self._signatures = signatures
-
-    def __call__(self, *args: Any) -> None:
-        for signature in self._signatures:
-            converted = _converted(args, signature)
-            if converted is not None:
-                self._launcher(*converted)
-                return
-        got = ", ".join(
-            f"array({arg.dtype}, {arg.ndim}d)" if hasattr(arg, "ndim") else type(arg).__name__ for arg in args
-        )
-        raise TypeError(f"{self._name}: expected arguments of {' or '.join(map(repr, self._signatures))}, got ({got})")
-
-
-def _converted(args: tuple[Any, ...], signature: kernel_types.Signature) -> list[Any] | None:
-    """The arguments in the types of a signature; None where they do not fit it."""
-    if len(args) != len(signature.args):
-        return None
-    converted = []
-    for arg, wanted in zip(args, signature.args, strict=True):
-        if isinstance(wanted, kernel_types.Array):
-            fits = hasattr(arg, "ndim") and arg.ndim == wanted.ndim and str(arg.dtype) == wanted.dtype.name
-            if not fits or (wanted.layout == "C" and not arg.flags["C_CONTIGUOUS"]):
-                return None
-            converted.append(arg)
-        elif isinstance(arg, (bool, int, float, np.generic)):
-            converted.append(np.dtype(wanted.name).type(arg))
-        else:
-            return None
-    return converted
-
-
-class Dispatcher:
+class Dispatcher(Inspection):
     """A kernel or device function. ``kernel[grid, block, stream](*args)`` launches; compiled for each combination of argument types.
 
     grid, block: integers or tuples of 1 to 3 integers. Launches are asynchronous on ``stream`` (by default the current one) and
@@ -157,6 +55,8 @@ class Dispatcher:
         self._program: Program | None = None
         self._launchers: dict[Any, Any] = {}
         self._signatures = signatures
+        self._specializations: dict[tuple[kernel_types.Type, ...], Dispatcher] = {}
+        self._specialized = False
         if signatures and not options.device:
             for signature in signatures:
                 self._ready().prepare([arg.code() for arg in signature.args])
@@ -171,7 +71,7 @@ class Dispatcher:
                     self.py_func.__name__,
                     self._program.text,
                     self._program.sources,
-                    _BOUNDS[options.bounds],
+                    BOUNDS[options.bounds],
                     options.contract,
                     options.fastmath,
                     options.disabled_passes,
@@ -197,6 +97,12 @@ class Dispatcher:
         stream = config[2] if len(config) > 2 else None
         for name, part in (("grid", grid), ("block", block)):
             _check_dimensions(name, part)
+        threads = math.prod(block) if isinstance(block, tuple) else block
+        if 0 < self.options.max_threads < threads:
+            raise DeviceError(
+                f"CUDA_ERROR_INVALID_VALUE: launch of {self.__name__}: block: expected at most {self.options.max_threads} threads, "
+                f"as launch_bounds says, got {threads}"
+            )
         code = self.py_func.__code__
         names = list(code.co_varnames[: code.co_argcount])
         copies = self.options.host_arrays == "copy"
@@ -229,44 +135,50 @@ class Dispatcher:
             sources = Program(self.py_func).portable_sources()
         except CompileError:
             sources = {}
-        return _rebuild, (_portable(self.py_func), tuple(self.options), self._signatures, sources)
+        return _rebuild, (
+            _portable(self.py_func),
+            tuple(self.options),
+            self._signatures,
+            sources,
+            self._specialized,
+        )
 
     def __repr__(self) -> str:
         return f"<{'device function' if self.options.device else 'kernel'} {self.__qualname__}>"
 
-    def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Any:
-        """A launcher with enough one-dimensional blocks for ``ntasks`` threads."""
-        block = tpb or 256
-        return self[max(1, (ntasks + block - 1) // block), block, stream, sharedmem]
+    def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> Any:
+        """A launcher: the same as ``kernel[griddim, blockdim, stream, sharedmem]``."""
+        return self[griddim, blockdim, stream, sharedmem]
+
+    def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> ForAll:
+        """A launcher with enough one-dimensional blocks of ``tpb`` threads (256, or what launch_bounds allows) for ``ntasks`` threads;
+        for none it launches nothing. Raises ValueError for a negative number."""
+        block = tpb or min(256, self.options.max_threads or 256)
+        return ForAll(lambda count: self[(count + block - 1) // block, block, stream, sharedmem], ntasks)
+
+    def specialize(self, *args: Any) -> Dispatcher:
+        """A kernel for the types of these arguments only, compiled at once; the same one for the same types.
+
+        Raises: TypeError for arguments kernels cannot take and for a kernel that is specialized already; CompileError."""
+        if self.options.device or self._specialized:
+            what = "a device function" if self.options.device else "specialized already"
+            raise TypeError(f"specialize: {self.__name__}: expected a kernel of all types, got one that is {what}")
+        try:
+            types = tuple(typeof(arg) for arg in args)
+        except ValueError as error:
+            raise TypeError(f"specialize: {self.__name__}: {error}") from None
+        if types not in self._specializations:
+            kernel = Dispatcher(
+                self.py_func, self.options, [kernel_types.Signature(kernel_types.NoneType("none"), types)]
+            )
+            kernel._specialized = True
+            self._specializations[types] = kernel
+        return self._specializations[types]
 
     @property
-    def last_compile(self) -> LastCompile:
-        """How the variant compiled last came to be: milliseconds, cache file, whether it was found there, lanes of a packet."""
-        return LastCompile(*self._ready().last_compile())
-
-    @property
-    def signatures(self) -> list[tuple[Any, ...]]:
-        """The argument types compiled so far."""
-        return [tuple(signature) for signature in self._ready().signatures()]
-
-    def dump(self, stage: str, *types: Any, block: Any = 256) -> str:
-        """The kernel for argument types as text. stage: "ir", "passes", "llvm" or "asm"; types: as in signatures; without types,
-        those compiled last."""
-        codes: Any = [kernel_types.as_type(item).code() for item in types]
-        if not types:
-            known = self.signatures
-            if not known:
-                raise ValueError(f"{self.__name__}.dump: expected argument types, since nothing is compiled yet")
-            codes = list(known[0])
-        return self._ready().dump(codes, stage, block)
-
-    def inspect_llvm(self, signature: Any = None) -> str:
-        """LLVM IR of the variant compiled last, or of a signature."""
-        return self.dump("llvm", *(kernel_types.parse_signature(signature).args if signature else ()))
-
-    def inspect_asm(self, signature: Any = None) -> str:
-        """Machine code of the variant compiled last, or of a signature, as assembly text."""
-        return self.dump("asm", *(kernel_types.parse_signature(signature).args if signature else ()))
+    def specialized(self) -> bool:
+        """Whether this came from ``specialize``."""
+        return self._specialized
 
 
 def _portable(function: Any) -> Any:
@@ -278,11 +190,15 @@ def _portable(function: Any) -> Any:
     return cloudpickle.dumps(function)
 
 
-def _rebuild(function: Any, options: tuple[Any, ...], signatures: Any, sources: Any) -> Dispatcher:
+def _rebuild(
+    function: Any, options: tuple[Any, ...], signatures: Any, sources: Any, specialized: bool = False
+) -> Dispatcher:
     take_sources(sources)
-    return Dispatcher(
+    kernel = Dispatcher(
         pickle.loads(function) if isinstance(function, bytes) else function, Options(*options), signatures
     )
+    kernel._specialized = specialized
+    return kernel
 
 
 def _check_dimensions(name: str, value: Any) -> None:
@@ -319,8 +235,12 @@ def jit(
 
     bounds: what an index outside an array does. "guard" (default): reads give zero, writes do nothing; "raise": also IndexError at
     the next synchronisation; "off": not tested. ``TREADLE_BOUNDS`` sets the default. fmad: a * b + c may be rounded once.
-    fastmath: reassociation and reciprocals. host_arrays: "refuse" or "copy" NumPy arguments. Raises TypeError, ValueError for bad
-    options, CompileError for signatures that do not compile.
+    fastmath: reassociation and reciprocals. host_arrays: "refuse" or "copy" NumPy arguments. launch_bounds: the most threads of a
+    block, alone or first of a tuple. inline, forceinline, lineinfo, debug, opt, max_registers, cache, lto, shared_memory_carveout:
+    hints without effect on the CPU device.
+
+    Raises TypeError, ValueError for bad options; UnsupportedError for link and extensions; CompileError for signatures that do not
+    compile.
 
     >>> import treadle as td
     >>> from treadle import cuda
@@ -329,18 +249,11 @@ def jit(
     ...     i = cuda.grid(1)
     ...     x[i] = 2 * x[i]
     """
-    unknown = set(hints) - _HINT_OPTIONS
-    if unknown:
-        raise TypeError(f"jit: unknown option {sorted(unknown)[0]!r}")
-    where = "jit: bounds"
-    if bounds is None:
-        bounds = "raise" if boundscheck else os.environ.get("TREADLE_BOUNDS") or "guard"
-        where = "TREADLE_BOUNDS"
-    if bounds not in _BOUNDS:
-        raise ValueError(f"{where}: expected 'guard', 'raise' or 'off', got {bounds!r}")
+    max_threads = check_hints(hints)
+    bounds = bounds_option(bounds, boundscheck)
     if host_arrays not in ("refuse", "copy"):
         raise ValueError(f"jit: host_arrays: expected 'refuse' or 'copy', got {host_arrays!r}")
-    options = Options(bounds, fmad, fastmath, device, host_arrays, disabled_passes)
+    options = Options(bounds, fmad, fastmath, device, host_arrays, disabled_passes, max_threads)
     if isinstance(func_or_sig, Dispatcher):
         raise TypeError(f"jit: {func_or_sig.__name__} is compiled already")
     if isinstance(func_or_sig, python_types.FunctionType):
@@ -352,7 +265,7 @@ def jit(
     ):
         raise TypeError(f"jit: expected a function or a signature, got {type(func_or_sig).__name__}")
     given = func_or_sig if isinstance(func_or_sig, list) else [] if func_or_sig is None else [func_or_sig]
-    signatures = [kernel_types.parse_signature(item) for item in given]
+    signatures = [parse_signature(item) for item in given]
 
     def decorate(function: Callable[..., Any]) -> Dispatcher:
         if not isinstance(function, python_types.FunctionType):

@@ -1,0 +1,126 @@
+"""Arrays as numba.cuda makes them: copies of host arrays on the device, new device arrays, pinned host memory."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from treadle import _treadle
+from treadle._treadle import ndarray
+from treadle.cuda._host_visible import HostVisibleArray
+from treadle.errors import UnsupportedError
+
+
+def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> Any:
+    """A device array with a copy of a host array, or ``to`` filled with it.
+
+    Args: obj: host array, number or nested sequence; a device array is returned as it is. stream: the stream of the copy, by default
+    the current one; the host array may be changed when this returns. copy: False leaves the elements undefined. to: a device array
+    of the same shape and dtype. C and Fortran order are kept; other layouts arrive in C order.
+
+    Raises: TypeError for dtypes that devices do not have or that differ from ``to``'s, ValueError for another shape.
+
+    >>> from treadle import cuda
+    >>> cuda.to_device([1.5, 2.5])
+    array([1.5, 2.5])
+    """
+    if to is not None:
+        target = as_cuda_array(to)
+        if copy:
+            target.copy_to_device(obj, stream)
+        return to
+    if is_cuda_array(obj):
+        return as_cuda_array(obj)
+    host = np.asarray(obj)
+    result = device_array_like(host, stream)
+    if copy:
+        result.copy_to_device(host, stream)
+    return result
+
+
+def device_array(
+    shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C", stream: Any = 0
+) -> ndarray:
+    """A new device array whose elements have any value.
+
+    Args: shape: integer or sequence of integers; strides: bytes between elements in each dimension, by default dense in ``order`` ("C"
+    or "F"); stream: not waited for.
+
+    Raises: TypeError, ValueError for a bad shape, dtype, order or strides; UnsupportedError for strides in which one dimension's
+    elements do not fit between another's; OutOfMemoryError.
+
+    >>> from treadle import cuda
+    >>> cuda.device_array((3, 4), "float32", order="F").strides
+    (4, 12)
+    """
+    from treadle._creation import empty
+
+    if order not in ("C", "F"):
+        raise ValueError(f"device_array: order: expected 'C' or 'F', got {order!r}")
+    if strides is None:
+        return empty(shape, dtype, order)
+    dense = empty(shape, dtype)
+    return _strided(dense.shape, strides, dense._dtype_name) if dense.size and dense.ndim else dense
+
+
+def _strided(extents: tuple[int, ...], strides: Any, name: str) -> ndarray:
+    """A device array with given strides, at least one dimension and one element."""
+    steps = tuple(strides) if np.iterable(strides) else (operator.index(strides),)
+    if len(steps) != len(extents):
+        raise ValueError(f"device_array: strides: expected {len(extents)} numbers, got {steps}")
+    if any(step <= 0 for step in steps):
+        raise ValueError(f"device_array: strides: expected positive numbers of bytes, got {steps}")
+    # Of a dense array whose extents are how many elements of the next dimension a stride spans, this is a corner.
+    axes = sorted(range(len(steps)), key=lambda axis: (-steps[axis], -extents[axis]))
+    units = [*(steps[axis] for axis in axes[1:]), np.dtype(name).itemsize]
+    inner = [*(extents[axis] for axis in axes[1:]), 1]
+    for axis, unit, extent in zip(axes, units, inner, strict=True):
+        if steps[axis] % unit or steps[axis] < unit * extent:
+            raise UnsupportedError(
+                f"device_array: strides: expected each to be a multiple of the next smaller one, with room for it, got {steps} "
+                f"for shape {extents}"
+            )
+    spans = [steps[axis] // unit for axis, unit in zip(axes, units, strict=True)]
+    dense = _treadle.empty((extents[axes[0]], *spans), name)
+    corner = dense._get((slice(None), *map(slice, inner[:-1]), 0))
+    return corner._transpose([axes.index(axis) for axis in range(len(axes))])
+
+
+def device_array_like(ary: Any, stream: Any = 0) -> ndarray:
+    """A new device array with the shape, dtype and order of ``ary`` (host or device); elements have any value. Raises: as
+    ``device_array``."""
+    flags = ary.flags
+    fortran = flags["F_CONTIGUOUS"] and not flags["C_CONTIGUOUS"]
+    return device_array(ary.shape, ary.dtype, order="F" if fortran else "C", stream=stream)
+
+
+def is_cuda_array(obj: Any) -> bool:
+    """Whether ``as_cuda_array`` gives a device array without a copy: device arrays, mapped and managed arrays."""
+    return isinstance(obj, ndarray) or isinstance(obj, HostVisibleArray)
+
+
+def as_cuda_array(obj: Any, sync: bool = True) -> ndarray:
+    """The device array that ``obj`` is, or whose memory it shares. sync: without effect, since Treadle's arrays need no waiting to be
+    shared.
+
+    Raises: UnsupportedError for arrays of an NVIDIA GPU (``__cuda_array_interface__``), whose memory the CPU device cannot reach;
+    TypeError for anything else.
+    """
+    if isinstance(obj, ndarray):
+        return obj
+    if isinstance(obj, HostVisibleArray):
+        return obj.device_array
+    if hasattr(obj, "__cuda_array_interface__"):
+        raise UnsupportedError(
+            "as_cuda_array: obj: the memory of a GPU's array is out of the CPU device's reach: copy it to the host"
+        )
+    raise TypeError(f"as_cuda_array: obj: expected a device array, got {type(obj).__name__}")
+
+
+def from_cuda_array_interface(desc: Any, owner: Any = None, sync: bool = True) -> ndarray:
+    """A device array of a description of memory on an NVIDIA GPU. Raises UnsupportedError: the CPU device cannot reach it."""
+    raise UnsupportedError(
+        "from_cuda_array_interface: desc: memory of a GPU is out of the CPU device's reach: copy it to the host"
+    )
