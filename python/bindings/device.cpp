@@ -38,8 +38,6 @@ nb::tuple memory_use() {
 std::atomic<bool> ending{false};
 const std::thread::id kMainThread = std::this_thread::get_id();
 
-void interpreter_ends() { ending = true; }
-
 // Hands what kernels printed to Python, which formats it.
 void show(const std::vector<device::Printed>& lines) {
     if (ending) return;
@@ -57,6 +55,21 @@ void synchronize() {
     device::Device& device = device::current_device();
     wait_interruptibly([&](auto limit) { return device.wait_for(limit); });
     device.synchronize();
+}
+
+// What kernels printed or reported and nobody waited for is shown, as a program's last words.
+void interpreter_ends() {
+    if (device::device_is_used()) {
+        try {
+            synchronize();
+        } catch (const std::exception& error) {
+            nb::module_::import_("sys").attr("stderr").attr("write")(
+                "treadle: a kernel failed and nothing waited for it: " + std::string(error.what()) + "\n");
+        } catch (...) {
+            // The user interrupted the wait.
+        }
+    }
+    ending = true;
 }
 
 void synchronize_stream(device::Stream& stream) {

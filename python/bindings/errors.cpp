@@ -24,7 +24,8 @@ void translate(const std::exception_ptr& pointer, void*) {
             text = text.substr(end + 2);
         }
         const nb::object errors = nb::module_::import_("treadle.errors");
-        const nb::object type = nb::hasattr(builtins, name.c_str()) ? builtins.attr(name.c_str()) : errors.attr(name.c_str());
+        const nb::object type =
+            nb::hasattr(builtins, name.c_str()) ? builtins.attr(name.c_str()) : errors.attr(name.c_str());
         PyErr_SetString(type.ptr(), text.c_str());
     }
 }

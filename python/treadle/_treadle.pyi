@@ -160,6 +160,7 @@ def make_launcher(
     grid: object,
     block: object,
     stream: Stream | None,
+    shared_bytes: int,
     names: Sequence[str],
     copies_host_arrays: bool,
 ) -> Launcher: ...

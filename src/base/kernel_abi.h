@@ -24,8 +24,8 @@ struct FaultRecord {
 using FaultFunction = void (*)(const LaunchInfo* info, std::int64_t line, std::int64_t axis, std::int64_t index,
                                const std::int64_t* shape, std::int64_t rank, std::int64_t block, std::int64_t thread);
 
-// What the axis of a fault holds when it is no index: threads of a block that did not meet at one barrier. index is then
-// the line of the branch on which they parted (0: none is known), or of the other barrier.
+// What the axis of a fault holds when it is no index: threads of a block that did not meet at one barrier. index is
+// then the line of the branch on which they parted (0: none is known), or of the other barrier.
 inline constexpr std::int64_t kPartedInPacket = -1;
 inline constexpr std::int64_t kPartedInBlock = -2;
 // A thread spun in vain; line is that of the loop, index the seconds.
@@ -65,8 +65,8 @@ struct BlockContext {
     std::int64_t number;  // of the block, x fastest
     char* shared;
     // Returns when all threads of the block that have not ended are there, with the sum of their counts. line: of the
-    // barrier. With kMeetsGrid it waits for all threads of the grid. With kSpins it lets other threads run and gives 0, or
-    // something else where the thread should give up.
+    // barrier. With kMeetsGrid it waits for all threads of the grid. With kSpins it lets other threads run and gives 0,
+    // or something else where the thread should give up.
     std::int64_t (*barrier)(BlockContext* context, std::int64_t line, std::int64_t count);
     void* runner;  // the device's
 };

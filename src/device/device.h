@@ -85,8 +85,8 @@ struct Printed {
     std::vector<std::uint64_t> words;
 };
 
-// Called where a program waits for a device, with what its kernels have printed since, in the order of launches, blocks and
-// threads.
+// Called where a program waits for a device, with what its kernels have printed since, in the order of launches, blocks
+// and threads.
 using PrintSink = void (*)(const std::vector<Printed>& lines);
 void set_print_sink(PrintSink sink);
 PrintSink print_sink();
@@ -174,5 +174,6 @@ public:
 // The devices of this process, made at first use. Index 0 is the default.
 Device& current_device();
 int device_count();
+bool device_is_used();  // by this process; without making it
 
 }  // namespace treadle::device

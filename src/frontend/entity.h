@@ -15,7 +15,19 @@ namespace treadle::frontend {
 struct Builtin;  // a row of builtins.def
 
 struct Entity {
-    enum class Kind : std::uint8_t { None, Scalar, Literal, Tuple, Array, Builtin, Type, Function, String, Slice, Group };
+    enum class Kind : std::uint8_t {
+        None,
+        Scalar,
+        Literal,
+        Tuple,
+        Array,
+        Builtin,
+        Type,
+        Function,
+        String,
+        Slice,
+        Group
+    };
     Kind kind = Kind::None;
     bool weak = false;                 // Scalar read from a variable that holds only literals, under strict types
     DType dtype = DType::Count;        // Scalar, Array elements, Type; of a Literal: Bool, Int64, UInt64 or Float64

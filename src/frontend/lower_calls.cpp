@@ -190,11 +190,13 @@ Entity Lowering::call_builtin_by_handler(const Builtin& row, std::vector<Entity>
                               : row.text == "syncthreads_and" ? ir::BarrierKind::And
                                                               : ir::BarrierKind::Or;
             const ValueId vote = truth(args[0], span);
-            return Entity::scalar(emit(Opcode::BarrierReduce, ir::Type::scalar(DType::Int32), {vote},
-                                       static_cast<std::int32_t>(kind)),
-                                  DType::Int32);
+            return Entity::scalar(
+                emit(Opcode::BarrierReduce, ir::Type::scalar(DType::Int32), {vote}, static_cast<std::int32_t>(kind)),
+                DType::Int32);
         }
-        case Handler::Fence: emit_effect(Opcode::Fence, {}, row.text == "threadfence" || row.text == "threadfence_system"); return {};
+        case Handler::Fence:
+            emit_effect(Opcode::Fence, {}, row.text == "threadfence" || row.text == "threadfence_system");
+            return {};
         case Handler::Atomic: return atomic(row, args, span);
         case Handler::WarpQuery:
         case Handler::Shuffle:

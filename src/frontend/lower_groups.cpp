@@ -1,5 +1,5 @@
-// Cooperative groups: the grid, a block, and parts of a warp. A group is known when the kernel is compiled; its methods are
-// made of the operations on blocks and warps.
+// Cooperative groups: the grid, a block, and parts of a warp. A group is known when the kernel is compiled; its methods
+// are made of the operations on blocks and warps.
 #include <array>
 #include <utility>
 
@@ -64,8 +64,8 @@ Entity Lowering::group_method(const Entity& group, const std::vector<Entity>& ar
                                  std::to_string(args.size()));
     };
     const auto block_size = [&] {
-        Entity size = arithmetic(Opcode::Mul, thread_query(Opcode::BlockDim, 0), thread_query(Opcode::BlockDim, 1),
-                                 DType::Int32);
+        Entity size =
+            arithmetic(Opcode::Mul, thread_query(Opcode::BlockDim, 0), thread_query(Opcode::BlockDim, 1), DType::Int32);
         return arithmetic(Opcode::Mul, size, thread_query(Opcode::BlockDim, 2), DType::Int32);
     };
     if (method == "sync") {
@@ -79,7 +79,8 @@ Entity Lowering::group_method(const Entity& group, const std::vector<Entity>& ar
         const bool is_rank = method == "thread_rank";
         if (threads == kBlock) return is_rank ? linear_thread() : block_size();
         if (threads > 0) {
-            if (!is_rank) return Entity::scalar(constant(DType::Int32, static_cast<std::uint64_t>(threads)), DType::Int32);
+            if (!is_rank)
+                return Entity::scalar(constant(DType::Int32, static_cast<std::uint64_t>(threads)), DType::Int32);
             const Entity lane = Entity::scalar(emit(Opcode::LaneId, ir::Type::scalar(DType::Int32), {}), DType::Int32);
             return arithmetic(Opcode::And, lane, Entity::integer(threads - 1), DType::Int32);
         }
@@ -110,10 +111,10 @@ Entity Lowering::group_method(const Entity& group, const std::vector<Entity>& ar
             // The tile's lanes in its warp: the first of them, and all.
             const Entity first = arithmetic(Opcode::And, lane, Entity::integer(~(threads - 1)), DType::Int32);
             const std::int64_t ones = threads == ir::kWarp ? 0xffffffff : (std::int64_t{1} << threads) - 1;
-            const Entity members = Entity::scalar(
-                emit(Opcode::Shl, ir::Type::scalar(DType::UInt32),
-                     {literal(Entity::integer(ones), DType::UInt32), as(first, DType::UInt32)}),
-                DType::UInt32);
+            const Entity members =
+                Entity::scalar(emit(Opcode::Shl, ir::Type::scalar(DType::UInt32),
+                                    {literal(Entity::integer(ones), DType::UInt32), as(first, DType::UInt32)}),
+                               DType::UInt32);
             std::vector<Entity> all = {members};
             all.insert(all.end(), args.begin(), args.end());
             if (row.handler != Handler::Shuffle || threads == ir::kWarp) {
@@ -127,13 +128,14 @@ Entity Lowering::group_method(const Entity& group, const std::vector<Entity>& ar
             // A lane inside the tile, or one's own.
             const Entity own = arithmetic(Opcode::Sub, lane, first, DType::Int32);
             const Entity by = Entity::scalar(as(args[1], DType::Int32), DType::Int32);
-            Entity source = name == "shfl"        ? arithmetic(Opcode::And, by, Entity::integer(threads - 1), DType::Int32)
+            Entity source = name == "shfl" ? arithmetic(Opcode::And, by, Entity::integer(threads - 1), DType::Int32)
                             : name == "shfl_up"   ? arithmetic(Opcode::Sub, own, by, DType::Int32)
                             : name == "shfl_down" ? arithmetic(Opcode::Add, own, by, DType::Int32)
                                                   : arithmetic(Opcode::Xor, own, by, DType::Int32);
             const Entity unsigned_source = Entity::scalar(as(source, DType::UInt32), DType::UInt32);
-            const ValueId inside = emit(Opcode::Lt, ir::Type::scalar(DType::Bool),
-                                        {unsigned_source.value, constant(DType::UInt32, static_cast<std::uint64_t>(threads))});
+            const ValueId inside =
+                emit(Opcode::Lt, ir::Type::scalar(DType::Bool),
+                     {unsigned_source.value, constant(DType::UInt32, static_cast<std::uint64_t>(threads))});
             source = Entity::scalar(emit(Opcode::Select, ir::Type::scalar(DType::Int32),
                                          {inside, as(source, DType::Int32), as(own, DType::Int32)}),
                                     DType::Int32);
@@ -142,9 +144,10 @@ Entity Lowering::group_method(const Entity& group, const std::vector<Entity>& ar
         }
     }
     type_error(span, "this group has no method '" + method + "'",
-               threads > 0 ? "known: sync, thread_rank, size, shfl, shfl_up, shfl_down, shfl_xor, any, all, ballot, match_any, "
-                             "match_all, meta_group_rank, meta_group_size"
-                           : "known: sync, thread_rank, size");
+               threads > 0
+                   ? "known: sync, thread_rank, size, shfl, shfl_up, shfl_down, shfl_xor, any, all, ballot, match_any, "
+                     "match_all, meta_group_rank, meta_group_size"
+                   : "known: sync, thread_rank, size");
 }
 
 }  // namespace treadle::frontend

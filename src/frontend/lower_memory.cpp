@@ -90,8 +90,7 @@ Entity Lowering::block_array(const Builtin& row, const std::vector<Entity>& args
     const std::int64_t bytes = count * size_of(dtype);
     std::vector<Entity> extents;
     for (const std::int64_t extent : shape) {
-        extents.push_back(
-            Entity::scalar(constant(DType::Int64, static_cast<std::uint64_t>(extent)), DType::Int64));
+        extents.push_back(Entity::scalar(constant(DType::Int64, static_cast<std::uint64_t>(extent)), DType::Int64));
     }
     ir::Op op;
     op.code = row.opcode;
@@ -117,8 +116,8 @@ Entity Lowering::block_array(const Builtin& row, const std::vector<Entity>& args
         op.imm = place->second;
     } else {
         if (bytes > most)
-            fail(ErrorKind::Compile, span, "a local array may have at most " + std::to_string(most) + " bytes, got " +
-                                               std::to_string(bytes));
+            fail(ErrorKind::Compile, span,
+                 "a local array may have at most " + std::to_string(most) + " bytes, got " + std::to_string(bytes));
         op.imm = static_cast<std::uint64_t>(count);
     }
     Entity array = new_array(dtype, extents, is_shared ? ir::Space::Shared : ir::Space::Local);
@@ -160,8 +159,7 @@ Entity Lowering::constant_array(const Node& node) {
     }
     const Entity shape = expression(node.items[1]);
     std::vector<Entity> extents;
-    for (const Entity& item : shape.items)
-        extents.push_back(Entity::scalar(literal(item, DType::Int64), DType::Int64));
+    for (const Entity& item : shape.items) extents.push_back(Entity::scalar(literal(item, DType::Int64), DType::Int64));
     Entity array = new_array(dtype, extents, ir::Space::Constant);
     array.strides.resize(extents.size());
     std::int64_t stride = size_of(dtype);
@@ -178,14 +176,18 @@ Entity Lowering::atomic(const Builtin& row, const std::vector<Entity>& args, Spa
     const bool is_first = row.text == "atomic.compare_and_swap";  // on the first element, without an index
     const std::string_view text = is_first ? "cas" : row.text.substr(row.text.find('.') + 1);
     const Entity& array = args[0];
-    if (!array.is(Entity::Kind::Array)) type_error(span, name + ": array: expected an array, got " + describe(type_of(array)));
+    if (!array.is(Entity::Kind::Array))
+        type_error(span, name + ": array: expected an array, got " + describe(type_of(array)));
     if (array.space == ir::Space::Constant) type_error(span, "constant arrays cannot be written");
     std::uint64_t kind = 0;
     while (kAtomics[kind].text != text) ++kind;
     if (!accepts(kAtomics[kind].types, array.dtype)) {
         static constexpr std::string_view kTypes[] = {"numbers", "integers", "uint32 or uint64"};
         const char types = kAtomics[kind].types;
-        type_error(span, name + ": expected an array of " + std::string(kTypes[types == 'n' ? 0 : types == 'i' ? 1 : 2]) +
+        type_error(span, name + ": expected an array of " +
+                             std::string(kTypes[types == 'n'   ? 0
+                                                : types == 'i' ? 1
+                                                               : 2]) +
                              ", got " + describe(type_of(array)));
     }
     std::vector<Entity> indices(array.shape.size(), Entity::integer(0));
@@ -233,8 +235,8 @@ Entity Lowering::warp(const Builtin& row, const std::vector<Entity>& args, Span 
     if (row.handler == Handler::Shuffle) {
         if (is_float(number_type(args[2], span, (name + ": lane").c_str())))
             type_error(span, name + ": lane: expected an integer");
-        const auto kind = row.text == "shfl_sync"      ? ir::ShuffleKind::Index
-                          : row.text == "shfl_up_sync" ? ir::ShuffleKind::Up
+        const auto kind = row.text == "shfl_sync"        ? ir::ShuffleKind::Index
+                          : row.text == "shfl_up_sync"   ? ir::ShuffleKind::Up
                           : row.text == "shfl_down_sync" ? ir::ShuffleKind::Down
                                                          : ir::ShuffleKind::Xor;
         return result(emit(Opcode::Shuffle, ir::Type::scalar(type), {as(args[1], type), as(args[2], DType::Int32)},

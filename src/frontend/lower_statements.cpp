@@ -46,8 +46,8 @@ void Lowering::statement(const Node& node) {
         case Head::Expr: expression(node.items[0]); break;
         case Head::Print: lower_print(node); break;
         case Head::Raise:
-            emit_effect(Opcode::Raise, {}, add_text("[" + std::string(node.items[0].atom) + "," +
-                                                    std::string(node.items[1].atom) + "]"));
+            emit_effect(Opcode::Raise, {},
+                        add_text("[" + std::string(node.items[0].atom) + "," + std::string(node.items[1].atom) + "]"));
             emit_effect(Opcode::Return);
             break;
         default: fail(ErrorKind::Compile, node.span, "unsupported statement");

@@ -34,7 +34,8 @@ namespace {
 
 bool holds_any(const Function& function, std::initializer_list<Opcode> codes) {
     bool found = false;
-    walk(function.body, [&](const Op& op) { found = found || std::find(codes.begin(), codes.end(), op.code) != codes.end(); });
+    walk(function.body,
+         [&](const Op& op) { found = found || std::find(codes.begin(), codes.end(), op.code) != codes.end(); });
     return found;
 }
 
@@ -59,8 +60,7 @@ bool has_spin(const Function& function) {
 }
 
 bool uses_warp(const Function& function) {
-    return holds_any(function,
-                     {Opcode::LaneId, Opcode::ActiveMask, Opcode::Shuffle, Opcode::Vote, Opcode::Match});
+    return holds_any(function, {Opcode::LaneId, Opcode::ActiveMask, Opcode::Shuffle, Opcode::Vote, Opcode::Match});
 }
 
 }  // namespace treadle::ir

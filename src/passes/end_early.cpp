@@ -11,9 +11,8 @@ using ir::Opcode;
 
 bool has_barrier(const ir::Region& region) {
     bool found = false;
-    ir::walk(region, [&](const Op& op) {
-        found = found || op.code == Opcode::Barrier || op.code == Opcode::BarrierReduce;
-    });
+    ir::walk(region,
+             [&](const Op& op) { found = found || op.code == Opcode::Barrier || op.code == Opcode::BarrierReduce; });
     return found;
 }
 

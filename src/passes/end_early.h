@@ -1,5 +1,5 @@
-// A branch at the end of a kernel that holds a barrier: threads that do not take it have nothing left to do, so they end,
-// and the others meet without them.
+// A branch at the end of a kernel that holds a barrier: threads that do not take it have nothing left to do, so they
+// end, and the others meet without them.
 #pragma once
 
 #include "ir/ir.h"

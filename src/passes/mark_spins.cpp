@@ -36,7 +36,8 @@ public:
         if (!seen_.insert(value).second) return false;
         const Op* op = definitions_[value];
         if (op == nullptr) return false;
-        if (op->code == Opcode::Load && !has_barrier_ && !written_.contains(op->operands[0]) && is_fixed(*op)) return true;
+        if (op->code == Opcode::Load && !has_barrier_ && !written_.contains(op->operands[0]) && is_fixed(*op))
+            return true;
         if (op->code == Opcode::Atomic && is_fixed(*op)) return true;
         if (op->code == Opcode::VarGet) {
             for (const Op* assignment : assignments_) {

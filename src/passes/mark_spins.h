@@ -1,5 +1,5 @@
-// Finds loops that wait for another thread: what decides whether they end is read from, or exchanged with, one element that
-// nothing in the loop changes. Their threads cannot run in step, and must let others run between two rounds.
+// Finds loops that wait for another thread: what decides whether they end is read from, or exchanged with, one element
+// that nothing in the loop changes. Their threads cannot run in step, and must let others run between two rounds.
 //
 // Runs before the layout of lanes is chosen, which depends on it.
 #pragma once

@@ -108,7 +108,8 @@ std::optional<Parsed> parse(const std::string& bytes) {
     if (bytes.size() < sizeof header) return std::nullopt;
     std::memcpy(&header, bytes.data(), sizeof header);
     const std::string_view rest = std::string_view(bytes).substr(sizeof header);
-    if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || rest.size() != header.key_bytes + header.text_bytes + header.object_bytes)
+    if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 ||
+        rest.size() != header.key_bytes + header.text_bytes + header.object_bytes)
         return std::nullopt;
     if (header.check != check_of(header, rest)) return std::nullopt;
     Parsed parsed;

@@ -165,11 +165,11 @@ void Function::launch_unchecked(const LaunchShape& shape, device::Stream& stream
     launch.shared_bytes = shape.shared_bytes;
     const std::int64_t most = device::current_device().attributes().shared_bytes_per_block_optin;
     if (shape.shared_bytes < 0 || shape.shared_bytes + launch.kernel->shared_bytes > most) {
-        throw_device_error("CUDA_ERROR_INVALID_VALUE",
-                           "[launch of " + name_ + "] shared memory: expected 0 to " +
-                               std::to_string(most - launch.kernel->shared_bytes) + " bytes beside the kernel's own " +
-                               std::to_string(launch.kernel->shared_bytes) + ", got " +
-                               std::to_string(shape.shared_bytes));
+        throw_device_error("CUDA_ERROR_INVALID_VALUE", "[launch of " + name_ + "] shared memory: expected 0 to " +
+                                                           std::to_string(most - launch.kernel->shared_bytes) +
+                                                           " bytes beside the kernel's own " +
+                                                           std::to_string(launch.kernel->shared_bytes) + ", got " +
+                                                           std::to_string(shape.shared_bytes));
     }
     for (int d = 0; d < 3; ++d) {
         launch.grid[d] = static_cast<std::int32_t>(shape.grid[d]);

@@ -33,7 +33,7 @@ RULES = {
     "nanmax": nanmax,
     "exch": lambda old, value: value,
 }
-TYPES = {name: INTEGERS + FLOATS for name in RULES} | {
+TYPES = dict.fromkeys(RULES, INTEGERS + FLOATS) | {
     "inc": ("uint32", "uint64"),
     "dec": ("uint32", "uint64"),
     "and_": INTEGERS,

@@ -9,7 +9,20 @@ from treadle.errors import CompileError, DeviceError, DivergentBarrierError, Typ
 
 SIZES = (1, 31, 32, 33, 100, 256, 1023, 1024)
 BLOCKS = ((7, 1), (16, 16), (32, 8), (5, 13), (64, 3), (9, 9, 3), (8, 4, 4), (1, 40))
-DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")
+DTYPES = (
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+)
 
 
 @cuda.jit
@@ -252,7 +265,9 @@ def test_constant_arrays():
     out = td.zeros((100, 4), "float64")
     look_up[2, 50](out)
     i = np.arange(100)
-    expected = np.stack([TABLE[i % 3, i % 20], 0 * i + int(TABLE[1, 2]) + 20, weights[i % 8], 0 * i + int(TABLE[2, -1])], 1)
+    expected = np.stack(
+        [TABLE[i % 3, i % 20], 0 * i + int(TABLE[1, 2]) + 20, weights[i % 8], 0 * i + int(TABLE[2, -1])], 1
+    )
     np.testing.assert_array_equal(out.get(), expected)
 
 

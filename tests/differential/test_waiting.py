@@ -153,10 +153,18 @@ def test_groups(block):
     i = np.arange(n)
     first, rank = i // 8 * 8, i % 8
     expected = [
-        i, 0 * i + n, rank, i // 8, first + 2, np.where(rank + 3 < 8, i + 3, i), np.where(rank > 0, i - 1, i),
+        i,
+        0 * i + n,
+        rank,
+        i // 8,
+        first + 2,
+        np.where(rank + 3 < 8, i + 3, i),
+        np.where(rank > 0, i - 1, i),
         first + (rank ^ 5),
         [sum(1 << k for k in range(8) if (f + k) % 3 == 0) for f in first],
-        first == 16, first + 8 <= 20, 0 * i + 8,
+        first == 16,
+        first + 8 <= 20,
+        0 * i + 8,
     ]
     np.testing.assert_array_equal(got, np.array(expected, dtype="int32"))
 
@@ -202,7 +210,11 @@ print(out.get())
 """
     )
     result = subprocess.run(
-        [sys.executable, script], capture_output=True, text=True, timeout=60, env={**__import__("os").environ, "TREADLE_WATCHDOG": "0.3"}
+        [sys.executable, script],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**__import__("os").environ, "TREADLE_WATCHDOG": "0.3"},
     )
     assert "waited for" in result.stdout, result
     assert "line 7" in result.stdout

@@ -8,7 +8,20 @@ from treadle import cuda
 
 FULL = 0xFFFFFFFF
 SIZES = (1, 31, 32, 33, 96, 1000, 1024)
-DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "bool")
+DTYPES = (
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+    "bool",
+)
 
 
 @cuda.jit
@@ -36,7 +49,16 @@ def shuffled(x, lane):
         return warp + np.where(inside, source, own)
 
     by = lane[0]
-    sources = [at(by % 32 + 0 * i), at(own - by), at(own + by), at(own ^ by), at(lane[:n] % 32), at(own + 3), at(own ^ 16), at(own - 1)]
+    sources = [
+        at(by % 32 + 0 * i),
+        at(own - by),
+        at(own + by),
+        at(own ^ by),
+        at(lane[:n] % 32),
+        at(own + 3),
+        at(own ^ 16),
+        at(own - 1),
+    ]
     return sources
 
 

@@ -60,10 +60,10 @@ from treadle.cuda._intrinsics import (
     syncthreads_count,
     syncthreads_or,
     syncwarp,
-    threadIdx,
     threadfence,
     threadfence_block,
     threadfence_system,
+    threadIdx,
     warpsize,
 )
 from treadle.cuda._kernel import Dispatcher, jit

@@ -72,13 +72,19 @@ const = Namespace(
     array_like="array_like(array): a host array as it is when the kernel is compiled.",
 )
 syncthreads = Intrinsic("syncthreads", "syncthreads(): waits for all threads of the block that have not ended.")
-syncthreads_count = Intrinsic("syncthreads_count", "syncthreads_count(p): as syncthreads; in how many threads p is true.")
+syncthreads_count = Intrinsic(
+    "syncthreads_count", "syncthreads_count(p): as syncthreads; in how many threads p is true."
+)
 syncthreads_and = Intrinsic("syncthreads_and", "syncthreads_and(p): as syncthreads; 1 where p is true in all threads.")
 syncthreads_or = Intrinsic("syncthreads_or", "syncthreads_or(p): as syncthreads; 1 where p is true in any thread.")
 syncwarp = Intrinsic("syncwarp", "syncwarp(mask): orders memory between the threads of a warp.")
-threadfence = Intrinsic("threadfence", "threadfence(): orders this thread's memory accesses for all threads of the device.")
+threadfence = Intrinsic(
+    "threadfence", "threadfence(): orders this thread's memory accesses for all threads of the device."
+)
 threadfence_block = Intrinsic("threadfence_block", "threadfence_block(): orders memory accesses for the block.")
-threadfence_system = Intrinsic("threadfence_system", "threadfence_system(): orders memory accesses for device and host.")
+threadfence_system = Intrinsic(
+    "threadfence_system", "threadfence_system(): orders memory accesses for device and host."
+)
 atomic = Namespace(
     "atomic",
     "Operations on array elements that no other thread comes between; all return the old value.",
@@ -103,14 +109,22 @@ warpsize = 32
 activemask = Intrinsic("activemask", "activemask(): the threads of the warp that run this together, uint32.")
 lanemask_lt = Intrinsic("lanemask_lt", "lanemask_lt(): the threads of the warp below this one, uint32.")
 shfl_sync = Intrinsic("shfl_sync", "shfl_sync(mask, value, lane): the value of the thread at ``lane`` (modulo 32).")
-shfl_up_sync = Intrinsic("shfl_up_sync", "shfl_up_sync(mask, value, delta): of the thread ``delta`` below; else one's own.")
-shfl_down_sync = Intrinsic("shfl_down_sync", "shfl_down_sync(mask, value, delta): of the thread ``delta`` above; else one's own.")
-shfl_xor_sync = Intrinsic("shfl_xor_sync", "shfl_xor_sync(mask, value, lanemask): of the thread at ``laneid ^ lanemask``.")
+shfl_up_sync = Intrinsic(
+    "shfl_up_sync", "shfl_up_sync(mask, value, delta): of the thread ``delta`` below; else one's own."
+)
+shfl_down_sync = Intrinsic(
+    "shfl_down_sync", "shfl_down_sync(mask, value, delta): of the thread ``delta`` above; else one's own."
+)
+shfl_xor_sync = Intrinsic(
+    "shfl_xor_sync", "shfl_xor_sync(mask, value, lanemask): of the thread at ``laneid ^ lanemask``."
+)
 all_sync = Intrinsic("all_sync", "all_sync(mask, p): p is true in all threads of the mask.")
 any_sync = Intrinsic("any_sync", "any_sync(mask, p): p is true in any thread of the mask.")
 eq_sync = Intrinsic("eq_sync", "eq_sync(mask, p): p is the same in all threads of the mask.")
 ballot_sync = Intrinsic("ballot_sync", "ballot_sync(mask, p): the threads of the mask in which p is true, int32.")
-match_any_sync = Intrinsic("match_any_sync", "match_any_sync(mask, value): the threads of the mask with this thread's value, int32.")
+match_any_sync = Intrinsic(
+    "match_any_sync", "match_any_sync(mask, value): the threads of the mask with this thread's value, int32."
+)
 match_all_sync = Intrinsic(
     "match_all_sync", "match_all_sync(mask, value): (mask, True) where all have one value, else (0, False)."
 )

@@ -39,9 +39,9 @@ llvm::TargetMachine& machine_for(const CpuTarget& target) {
 
 CpuKernel compile_cpu_kernel(const ir::Function& function, const CpuKernelOptions& options, CpuOutput output) {
     CpuKernel result;
-    result.packet =
-        ir::uses_warp(function) ? ir::kWarp
-        : options.packet != 0 ? options.packet : std::min(options.packet_limit, choose_packet(function, options.target));
+    result.packet = ir::uses_warp(function) ? ir::kWarp
+                    : options.packet != 0   ? options.packet
+                                            : std::min(options.packet_limit, choose_packet(function, options.target));
     llvm::TargetMachine& machine = machine_for(options.target);
     llvm::LLVMContext context;
     llvm::Module module(function.name, context);

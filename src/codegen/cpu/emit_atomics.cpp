@@ -53,7 +53,8 @@ Emitter::Value* Emitter::combined(AtomicKind kind, DType type, Value* old, Value
             return builder_.CreateSelect(better, value, old);
         }
         case AtomicKind::Exch: return value;
-        default: return builder_.CreateSelect(builder_.CreateICmpEQ(bits_of_value(old), bits_of_value(value)), second, old);
+        default:
+            return builder_.CreateSelect(builder_.CreateICmpEQ(bits_of_value(old), bits_of_value(value)), second, old);
     }
 }
 
@@ -90,7 +91,8 @@ Emitter::Value* Emitter::atomic_one(const ir::Op& op, Value* address, Value* val
     llvm::Type* word = builder_.getIntNTy(static_cast<unsigned>(bits_of(op.elem)));
     const auto from_bits = [&](Value* bits) { return type->isIntegerTy() ? bits : builder_.CreateBitCast(bits, type); };
     if (kind == AtomicKind::Cas) {
-        Value* pair = builder_.CreateAtomicCmpXchg(address, bits_of_value(value), bits_of_value(second), align, kOrder, kOrder);
+        Value* pair =
+            builder_.CreateAtomicCmpXchg(address, bits_of_value(value), bits_of_value(second), align, kOrder, kOrder);
         return from_bits(builder_.CreateExtractValue(pair, 0));
     }
     llvm::Function* function = builder_.GetInsertBlock()->getParent();
@@ -118,8 +120,11 @@ Emitter::Value* Emitter::reduced(const ir::Op& op, Value* values) {
     llvm::Type* type = values->getType();
     llvm::Type* element = type->getScalarType();
     const auto masked = [&](llvm::Constant* neutral) {
-        return mask_ == nullptr ? values : builder_.CreateSelect(mask_, values, llvm::ConstantVector::getSplat(
-            llvm::ElementCount::getFixed(static_cast<unsigned>(width_)), neutral));
+        return mask_ == nullptr
+                   ? values
+                   : builder_.CreateSelect(mask_, values,
+                                           llvm::ConstantVector::getSplat(
+                                               llvm::ElementCount::getFixed(static_cast<unsigned>(width_)), neutral));
     };
     const unsigned bits = element->getScalarSizeInBits();
     const auto whole = [&](const llvm::APInt& value) { return llvm::ConstantInt::get(context_, value); };
@@ -128,7 +133,9 @@ Emitter::Value* Emitter::reduced(const ir::Op& op, Value* values) {
         case AtomicKind::Sub: {
             if (!real) return builder_.CreateAddReduce(masked(llvm::ConstantInt::get(context_, llvm::APInt(bits, 0))));
             Value* start = llvm::ConstantFP::get(element, -0.0);
-            auto* sum = llvm::cast<llvm::Instruction>(builder_.CreateFAddReduce(start, masked(llvm::ConstantFP::get(context_, llvm::APFloat::getZero(element->getFltSemantics(), true)))));
+            auto* sum = llvm::cast<llvm::Instruction>(builder_.CreateFAddReduce(
+                start,
+                masked(llvm::ConstantFP::get(context_, llvm::APFloat::getZero(element->getFltSemantics(), true)))));
             sum->setHasAllowReassoc(true);
             return sum;
         }
@@ -138,10 +145,14 @@ Emitter::Value* Emitter::reduced(const ir::Op& op, Value* values) {
         case AtomicKind::Min:
             // NaN is neutral: it is never stored.
             if (real) return builder_.CreateFPMinReduce(masked(llvm::ConstantFP::getNaN(element)));
-            return builder_.CreateIntMinReduce(masked(whole(is_unsigned_type ? llvm::APInt::getMaxValue(bits) : llvm::APInt::getSignedMaxValue(bits))), !is_unsigned_type);
+            return builder_.CreateIntMinReduce(
+                masked(whole(is_unsigned_type ? llvm::APInt::getMaxValue(bits) : llvm::APInt::getSignedMaxValue(bits))),
+                !is_unsigned_type);
         default:
             if (real) return builder_.CreateFPMaxReduce(masked(llvm::ConstantFP::getNaN(element)));
-            return builder_.CreateIntMaxReduce(masked(whole(is_unsigned_type ? llvm::APInt::getMinValue(bits) : llvm::APInt::getSignedMinValue(bits))), !is_unsigned_type);
+            return builder_.CreateIntMaxReduce(
+                masked(whole(is_unsigned_type ? llvm::APInt::getMinValue(bits) : llvm::APInt::getSignedMinValue(bits))),
+                !is_unsigned_type);
     }
 }
 
@@ -153,7 +164,8 @@ void Emitter::emit_atomic(const ir::Op& op) {
     // Half precision has no reduction that needs no library.
     const bool combines = can_combine(static_cast<AtomicKind>(op.imm)) && op.elem != DType::Float16;
     if (uniform && combines && !used_.contains(op.result)) {
-        uniform_write(access, [&](Value* address) { atomic_one(op, address, reduced(op, vector(op.operands[first])), nullptr); });
+        uniform_write(
+            access, [&](Value* address) { atomic_one(op, address, reduced(op, vector(op.operands[first])), nullptr); });
         return;
     }
     values_[op.result] = slow_atomic(access, vector(op.operands[first]),

@@ -29,8 +29,7 @@ void Emitter::emit_block_array(const ir::Op& op) {
             values_[op.result] = builder_.CreatePtrToInt(memory, number);
             return;
         }
-        default:
-            values_[op.result] = builder_.CreatePtrToInt(tables_[static_cast<std::size_t>(op.index)], number);
+        default: values_[op.result] = builder_.CreatePtrToInt(tables_[static_cast<std::size_t>(op.index)], number);
     }
 }
 
@@ -122,7 +121,8 @@ void Emitter::emit_print(const ir::Op& op) {
 
 void Emitter::emit_raise(const ir::Op& op) {
     Value* lane = i64(0);
-    if (mask_ != nullptr) lane = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask_bits(mask_), builder_.getFalse());
+    if (mask_ != nullptr)
+        lane = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask_bits(mask_), builder_.getFalse());
     call_fault(i64(op.line), kRaised, i64(op.index), llvm::ConstantPointerNull::get(builder_.getPtrTy()), 0, lane);
 }
 

@@ -70,8 +70,7 @@ void Emitter::launch_facts() {
     }
     if (options_.lanes == ir::Lanes::Line) block_dim_[1] = block_dim_[2] = builder_.getInt32(1);
     const auto field = [&](std::size_t offset) {
-        return builder_.CreateLoad(number,
-                                   builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), info_, offset));
+        return builder_.CreateLoad(number, builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), info_, offset));
     };
     stream_barrier_ = field(offsetof(LaunchInfo, stream_barrier));
     shared_bytes_ = field(offsetof(LaunchInfo, shared_bytes));
@@ -79,8 +78,8 @@ void Emitter::launch_facts() {
         if (op.code == ir::Opcode::Const) constants_[op.result] = static_cast<std::int64_t>(op.imm);
         used_.insert(op.operands.begin(), op.operands.end());
         if (op.code == ir::Opcode::Param && op.type.is_pointer()) streamable_.insert(op.result);
-        const bool reads = op.code == ir::Opcode::Load || op.code == ir::Opcode::ElementPtr ||
-                           op.code == ir::Opcode::Atomic;
+        const bool reads =
+            op.code == ir::Opcode::Load || op.code == ir::Opcode::ElementPtr || op.code == ir::Opcode::Atomic;
         if (reads) streamable_.erase(op.operands[0]);
     });
 }
@@ -114,7 +113,8 @@ void Emitter::block_facts() {
     Value* row = builder_.CreateAdd(builder_.CreateMul(z, block_dim_[1]), y);
     if (options_.lanes == ir::Lanes::Flat)
         limit = builder_.CreateMul(limit, builder_.CreateMul(block_dim_[1], block_dim_[2]));
-    thread_base_ = options_.lanes == ir::Lanes::Rows ? builder_.CreateAdd(builder_.CreateMul(row, block_dim_[0]), x) : x;
+    thread_base_ =
+        options_.lanes == ir::Lanes::Rows ? builder_.CreateAdd(builder_.CreateMul(row, block_dim_[0]), x) : x;
     if (options_.lanes != ir::Lanes::Rows) y = z = builder_.getInt32(0);
     packet(x, y, z, limit);
 }

@@ -38,8 +38,7 @@ Emitter::Access Emitter::access_of(const ir::Op& op) {
         if (op.layout == ir::Layout::InnerZero) access.strides.back() = i64(0);
         if (op.space == ir::Space::Local) {
             for (Value*& stride : access.strides)
-                stride = builder_.CreateMul(
-                    stride, stride->getType()->isVectorTy() ? splat(i64(width_)) : i64(width_));
+                stride = builder_.CreateMul(stride, stride->getType()->isVectorTy() ? splat(i64(width_)) : i64(width_));
         }
     }
     return access;

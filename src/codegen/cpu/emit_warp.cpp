@@ -1,5 +1,5 @@
-// A warp is one packet: its threads run in step, so what they exchange is a permutation of lanes, and what they vote is a
-// mask. Lanes that are not active hold any value.
+// A warp is one packet: its threads run in step, so what they exchange is a permutation of lanes, and what they vote is
+// a mask. Lanes that are not active hold any value.
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include "base/error.h"
@@ -12,7 +12,9 @@ using ir::ShuffleKind;
 using ir::VoteKind;
 
 // A mask as 32 bits.
-Emitter::Value* Emitter::warp_bits(Value* lanes) { return builder_.CreateTrunc(mask_bits(lanes), builder_.getInt32Ty()); }
+Emitter::Value* Emitter::warp_bits(Value* lanes) {
+    return builder_.CreateTrunc(mask_bits(lanes), builder_.getInt32Ty());
+}
 
 void Emitter::emit_warp(const ir::Op& op) {
     TREADLE_CHECK(width_ == ir::kWarp, "a warp must be a packet");
@@ -85,7 +87,8 @@ Emitter::Value* Emitter::permuted(Value* value, Value* lanes) {
     llvm::AllocaInst* memory = slot(type, "warp");
     builder_.CreateStore(value, memory);
     const auto bytes = static_cast<std::int64_t>(element->getScalarSizeInBits() / 8);
-    Value* offsets = builder_.CreateMul(builder_.CreateZExt(lanes, vector_of(builder_.getInt64Ty())), splat(i64(bytes)));
+    Value* offsets =
+        builder_.CreateMul(builder_.CreateZExt(lanes, vector_of(builder_.getInt64Ty())), splat(i64(bytes)));
     const DType elem = bytes == 8 ? DType::Int64 : bytes == 4 ? DType::Int32 : bytes == 2 ? DType::Int16 : DType::Int8;
     Value* words = gather(builder_.CreatePtrToInt(memory, builder_.getInt64Ty()), offsets, elem, nullptr);
     return builder_.CreateBitCast(words, type);
@@ -127,14 +130,16 @@ Emitter::Value* Emitter::match(const ir::Op& op) {
         first = builder_.CreateAnd(first, builder_.getInt32(ir::kWarp - 1));
         Value* same = builder_.CreateICmpEQ(value, splat(builder_.CreateExtractElement(value, first)));
         Value* differs = builder_.CreateAnd(builder_.CreateNot(warp_bits(same)), active);
-        return builder_.CreateSelect(builder_.CreateICmpEQ(differs, builder_.getInt32(0)), active, builder_.getInt32(0));
+        return builder_.CreateSelect(builder_.CreateICmpEQ(differs, builder_.getInt32(0)), active,
+                                     builder_.getInt32(0));
     }
     members = builder_.CreateAnd(vector(op.operands[0]), splat(active));
     Value* result = llvm::Constant::getNullValue(vector_of(builder_.getInt32Ty()));
     for (int lane = 0; lane < width_; ++lane) {
         Value* other = builder_.CreateExtractElement(value, static_cast<std::uint64_t>(lane));
-        Value* bit = builder_.CreateSelect(builder_.CreateICmpEQ(value, splat(other)), splat(builder_.getInt32(1u << lane)),
-                                           llvm::Constant::getNullValue(result->getType()));
+        Value* bit =
+            builder_.CreateSelect(builder_.CreateICmpEQ(value, splat(other)), splat(builder_.getInt32(1u << lane)),
+                                  llvm::Constant::getNullValue(result->getType()));
         result = builder_.CreateOr(result, bit);
     }
     result = builder_.CreateAnd(result, members);

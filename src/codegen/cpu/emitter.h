@@ -215,18 +215,18 @@ private:
     std::vector<llvm::Constant*> tables_;
     llvm::Constant* nothing_ = nullptr;  // what empty arrays point to
     Value* mask_ = nullptr;
-    Value* initial_mask_ = nullptr;            // threads that there are
-    std::vector<const ir::Op*> branches_;      // on which lanes may have parted, the innermost last
-    Value* block_context_ = nullptr;           // where one packet of a block is compiled
+    Value* initial_mask_ = nullptr;        // threads that there are
+    std::vector<const ir::Op*> branches_;  // on which lanes may have parted, the innermost last
+    Value* block_context_ = nullptr;       // where one packet of a block is compiled
     Value* shared_bytes_ = nullptr;
-    Value* shared_ = nullptr;                  // the block's shared memory, as an integer
-    std::set<ir::ValueId> used_;               // values that some operation reads
+    Value* shared_ = nullptr;     // the block's shared memory, as an integer
+    std::set<ir::ValueId> used_;  // values that some operation reads
     Exits exits_;
     llvm::AllocaInst* alive_ = nullptr;  // lanes that have not returned
     llvm::BasicBlock* packet_end_ = nullptr;
     std::map<std::string, llvm::Function*> slow_functions_;
     std::set<ir::ValueId> streamable_;  // pointers of arguments that the kernel does not read
-    Value* stream_barrier_ = nullptr;        // 0 where large stores may go past the caches, else all ones
+    Value* stream_barrier_ = nullptr;   // 0 where large stores may go past the caches, else all ones
     bool streams_ = false;
     bool unrolls_ = false;
     std::map<ir::ValueId, std::int64_t> constants_;

@@ -236,8 +236,8 @@ private:
         return next_stack();
     }
 
-    // A thread that looks again and again for what another does lets the others run. Where nothing happens for long, it is
-    // told to end.
+    // A thread that looks again and again for what another does lets the others run. Where nothing happens for long, it
+    // is told to end.
     void* spin(std::int64_t line, const std::int64_t** stack) {
         *stack = gave_up_ ? &kGiveUp : &kNobody;
         if (gave_up_) return stack;

@@ -1,6 +1,7 @@
-// Runs blocks whose threads share memory, meet at barriers or wait for each other: all packets of a block in one thread.
-// Packets that may wait have stacks of their own and take turns: each runs until it waits, the last to arrive at a barrier
-// goes on at once and lets the others follow. Packets that have ended are not waited for, so no barrier can hang.
+// Runs blocks whose threads share memory, meet at barriers or wait for each other: all packets of a block in one
+// thread. Packets that may wait have stacks of their own and take turns: each runs until it waits, the last to arrive
+// at a barrier goes on at once and lets the others follow. Packets that have ended are not waited for, so no barrier
+// can hang.
 //
 // Where blocks wait for each other (grid barriers, spinning), all blocks of a thread take turns, and the threads of a
 // launch run side by side.

@@ -52,12 +52,11 @@ std::exception_ptr raised_error(const FaultRecord& fault, const KernelDebug* deb
 std::exception_ptr parted_error(const FaultRecord& fault, const KernelDebug* debug) {
     if (fault.axis == kSpinsForEver) {
         return std::make_exception_ptr(Error(
-            ErrorKind::Barrier, "kernel " + (debug != nullptr ? "'" + debug->name + "'" : std::string("")) + ": thread " +
-                                    coordinates(fault.thread) + " of block " + coordinates(fault.block) +
+            ErrorKind::Barrier, "kernel " + (debug != nullptr ? "'" + debug->name + "'" : std::string("")) +
+                                    ": thread " + coordinates(fault.thread) + " of block " + coordinates(fault.block) +
                                     " waited for " + std::to_string(fault.index) +
                                     " s in a loop for something that no other thread does" +
-                                    other_place(debug, fault.line) +
-                                    "\n  hint: TREADLE_WATCHDOG sets the seconds"));
+                                    other_place(debug, fault.line) + "\n  hint: TREADLE_WATCHDOG sets the seconds"));
     }
     std::string text = "kernel " + (debug != nullptr ? "'" + debug->name + "'" : std::string("")) +
                        ": a barrier was reached by some threads of block " + coordinates(fault.block) +
@@ -68,14 +67,20 @@ std::exception_ptr parted_error(const FaultRecord& fault, const KernelDebug* deb
         text += fault.axis == kPartedInPacket ? "\n  the threads parted at" : "\n  the others waited at";
         text += other_place(debug, fault.index);
     }
-    text += "\n  hint: all threads of a block must come to the same barrier; move it out of the branch, or let the others return";
+    text +=
+        "\n  hint: all threads of a block must come to the same barrier; move it out of the branch, or let the others "
+        "return";
     return std::make_exception_ptr(Error(ErrorKind::Barrier, text));
 }
 
 }  // namespace
 
 CpuKernel::CpuKernel(const Artifact& artifact, std::shared_ptr<const KernelDebug> source)
-    : lanes(artifact.lanes), has_barriers(artifact.has_barriers), blocks_wait(artifact.blocks_wait), meets_grid(artifact.meets_grid), code_(load_object(artifact.object)) {
+    : lanes(artifact.lanes),
+      has_barriers(artifact.has_barriers),
+      blocks_wait(artifact.blocks_wait),
+      meets_grid(artifact.meets_grid),
+      code_(load_object(artifact.object)) {
     packet = artifact.packet;
     has_loops = artifact.has_loops;
     shared_bytes = artifact.shared_bytes;

@@ -6,9 +6,9 @@
 
 #include <sys/mman.h>
 
-// A stack that waits holds, from its pointer up: the address of its result, the callee-saved registers of the System V ABI,
-// and where to go on; kernels leave the control words alone. Stacks are left by a jump: a return would be predicted to go
-// where the last one called from.
+// A stack that waits holds, from its pointer up: the address of its result, the callee-saved registers of the System V
+// ABI, and where to go on; kernels leave the control words alone. Stacks are left by a jump: a return would be
+// predicted to go where the last one called from.
 asm(R"(
     .text
     .globl treadle_barrier
@@ -87,7 +87,8 @@ void Stacks::prepare(std::size_t count, std::size_t bytes) {
     if (memory_ != nullptr) munmap(memory_, size_bytes_);
     memory_ = nullptr;
     size_bytes_ = std::max(needed, 2 * size_bytes_);
-    void* memory = mmap(nullptr, size_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* memory =
+        mmap(nullptr, size_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) {
         size_bytes_ = 0;
         throw std::bad_alloc();

@@ -19,12 +19,13 @@ namespace treadle::device {
 // Saves the registers that a callee keeps, stores the stack pointer, and goes on where the other stack was left.
 extern "C" void treadle_switch_stack(void** save, void* to);
 
-// What kernels call at a barrier. Saves the registers, asks treadle_arrive on which stack to go on, and returns there: with
-// the value that lies where *stack pointed when that stack was left.
+// What kernels call at a barrier. Saves the registers, asks treadle_arrive on which stack to go on, and returns there:
+// with the value that lies where *stack pointed when that stack was left.
 extern "C" std::int64_t treadle_barrier(BlockContext* context, std::int64_t line, std::int64_t count);
 
 // Given by the runner of blocks. stack: the caller's, whose first word is to be set to where its result will lie.
-extern "C" void* treadle_arrive(BlockContext* context, std::int64_t line, std::int64_t count, const std::int64_t** stack);
+extern "C" void* treadle_arrive(BlockContext* context, std::int64_t line, std::int64_t count,
+                                const std::int64_t** stack);
 
 class Stacks {
 public:
