@@ -11,7 +11,7 @@ DType to_dtype(nb::handle name) {
         const auto type = static_cast<DType>(i);
         if (info(type).name == text || info(type).numpy_str == text) return type;
     }
-    throw Error(ErrorKind::Type, "dtype: expected a boolean, integer or floating type, got '" + text + "'");
+    throw Error(ErrorKind::Type, "dtype: expected a boolean, integer, floating or complex type, got '" + text + "'");
 }
 
 std::int64_t to_integer(nb::handle value) {
@@ -78,6 +78,8 @@ void Operands::add(nb::handle value, const char* operation) {
         push(object == Py_True);
     } else if (PyFloat_CheckExact(object)) {
         push(PyFloat_AsDouble(object));
+    } else if (PyComplex_CheckExact(object)) {
+        push(std::complex<double>(PyComplex_RealAsDouble(object), PyComplex_ImagAsDouble(object)));
     } else if (PyLong_Check(object)) {
         int overflow = 0;
         const long long number = PyLong_AsLongLongAndOverflow(object, &overflow);

@@ -77,6 +77,9 @@ bool add_argument(Arguments& arguments, nb::handle value) {
                             array.strides().data(), array.storage().get());
     } else if (PyFloat_CheckExact(object)) {
         arguments.add_scalar(DType::Float64, std::bit_cast<std::uint64_t>(PyFloat_AsDouble(object)));
+    } else if (PyComplex_CheckExact(object)) {
+        arguments.add_complex(DType::Complex128, std::bit_cast<std::uint64_t>(PyComplex_RealAsDouble(object)),
+                              std::bit_cast<std::uint64_t>(PyComplex_ImagAsDouble(object)));
     } else if (PyBool_Check(object)) {
         arguments.add_scalar(DType::Bool, object == Py_True);
     } else if (PyLong_CheckExact(object)) {
@@ -154,8 +157,11 @@ void launch(const Launcher& self, nb::args args, nb::kwargs keywords) {
                 nb::module_::import_("treadle._convert")
                     .attr("argument")(arg, self.function->name(), name, self.copies_host_arrays);
             keeps.append(converted);
-            if (PyTuple_Check(converted.ptr()) && PyTuple_Size(converted.ptr()) == 2 &&
-                PyUnicode_Check(PyTuple_GetItem(converted.ptr(), 0))) {
+            const bool is_scalar = PyTuple_Check(converted.ptr()) && PyUnicode_Check(PyTuple_GetItem(converted.ptr(), 0));
+            if (is_scalar && PyTuple_Size(converted.ptr()) == 3) {
+                arguments.add_complex(to_dtype(converted[0]), nb::cast<std::uint64_t>(converted[1]),
+                                      nb::cast<std::uint64_t>(converted[2]));
+            } else if (is_scalar) {
                 arguments.add_scalar(to_dtype(converted[0]), nb::cast<std::uint64_t>(converted[1]));
             } else {
                 add_argument(arguments, converted);

@@ -11,6 +11,7 @@ from treadle._types import dtype_name
 from treadle.cuda._host_visible import HostVisibleArray
 
 _INTEGER_BITS = {"float16": np.uint16, "float32": np.uint32, "float64": np.uint64}
+_PARTS = {"complex64": np.uint32, "complex128": np.uint64}
 
 
 def from_host(host: np.ndarray) -> _treadle.ndarray:
@@ -46,9 +47,12 @@ def operand(value: Any, operation: str) -> _treadle.ndarray:
     raise TypeError(f"[{operation}] expected a device array or a number, got {type(value).__name__}")
 
 
-def scalar_bits(value: np.generic) -> tuple[str, int]:
-    """A NumPy scalar as (dtype name, bits) for a kernel argument."""
+def scalar_bits(value: np.generic) -> tuple[str, int] | tuple[str, int, int]:
+    """A NumPy scalar as (dtype name, bits) for a kernel argument; complex ones have the bits of both parts."""
     name = dtype_name(value.dtype, "argument")
+    if name in _PARTS:
+        real, imaginary = np.atleast_1d(value).view(_PARTS[name])
+        return name, int(real), int(imaginary)
     if name in _INTEGER_BITS:
         return name, int(value.view(_INTEGER_BITS[name]))
     return name, int(value) & 0xFFFFFFFFFFFFFFFF

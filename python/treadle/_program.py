@@ -17,7 +17,7 @@ from treadle._types import SUPPORTED
 from treadle.cuda._intrinsics import NOT_YET, Intrinsic
 from treadle.errors import CompileError, UnsupportedError
 
-_PYTHON: tuple[Any, ...] = (abs, bool, divmod, float, int, len, max, min, pow, range, round)
+_PYTHON: tuple[Any, ...] = (abs, bool, complex, divmod, float, int, len, max, min, pow, range, round)
 _MATH_NAMES = (
     "acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh degrees erf erfc exp expm1 fabs floor fmod frexp gamma hypot "
     "isfinite isinf isnan ldexp lgamma log log10 log1p log2 modf pow radians remainder sin sinh sqrt tan tanh trunc"
@@ -177,9 +177,15 @@ class Program:
         """The text of what a global name or closure variable holds: frozen now."""
         if value is None or isinstance(value, (bool, int, float)) and not isinstance(value, np.generic):
             return number_text(value)
+        if isinstance(value, complex) and not isinstance(value, np.generic):
+            return f"(call (builtin complex128) {number_text(value.real)} {number_text(value.imag)})"
+        if getattr(value, "__module__", None) == "cmath" and callable(value):
+            value = _complex_function(value.__name__)
         if isinstance(value, Intrinsic):
             return f"(builtin {value.builtin})"
         if isinstance(value, np.generic) and value.dtype.name in SUPPORTED:
+            if isinstance(value, np.complexfloating):
+                return f"(call (builtin {value.dtype.name}) {number_text(value.real.item())} {number_text(value.imag.item())})"
             return f"(call (builtin {value.dtype.name}) {number_text(value.item())})"
         if isinstance(value, np.dtype) and value.name in SUPPORTED:
             return f"(builtin {value.name})"
@@ -228,6 +234,13 @@ class Program:
         extents = " ".join(map(str, value.shape))
         native = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("="))
         return f'(constarray {value.dtype.name} (tuple {extents}) "{native.tobytes().hex()}")'
+
+
+def _complex_function(name: str) -> Any:
+    """What stands for a function of Python's cmath."""
+    from treadle.cuda import _cmath
+
+    return getattr(_cmath, name, None)
 
 
 def _identifier(name: str) -> str:

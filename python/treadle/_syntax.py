@@ -338,6 +338,8 @@ class FunctionWalker:
     def _constant(self, value: object, node: ast.expr) -> str:
         if value is None or isinstance(value, (bool, int, float)):
             return number_text(value)
+        if isinstance(value, complex):
+            return f"(call (builtin complex128) {number_text(value.real)} {number_text(value.imag)})"
         if isinstance(value, str):
             return json.dumps(value)
         raise self._unsupported(f"constants of type {type(value).__name__} are not supported in kernels", node)

@@ -20,6 +20,8 @@ SUPPORTED = (
     "float16",
     "float32",
     "float64",
+    "complex64",
+    "complex128",
 )
 _BY_NUMPY = {np.dtype(name): name for name in SUPPORTED}
 _BY_OBJECT: dict[Any, str] = {}
@@ -39,7 +41,7 @@ def dtype_name(dtype: Any, what: str = "dtype") -> str:
         raise TypeError(f"{what}: expected a dtype, got {dtype!r}") from None
     name = _BY_NUMPY.get(resolved.newbyteorder("="))
     if name is None:
-        raise TypeError(f"{what}: expected a boolean, integer or floating dtype, got {resolved}")
+        raise TypeError(f"{what}: expected a boolean, integer, floating or complex dtype, got {resolved}")
     try:
         _BY_OBJECT[dtype] = name
     except TypeError:

@@ -1,5 +1,6 @@
 #include "array/elementwise.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -21,8 +22,17 @@ constexpr Operation kOperations[] = {
                 "[" + std::string(operation.name) + "] not supported for type " + std::string(name_of(type)) + hint);
 }
 
+// What there is for complex numbers.
+bool has_complex(const Operation& operation) {
+    static constexpr std::string_view kNames[] = {"copy",     "positive", "negative", "square",   "reciprocal", "add",
+                                                  "subtract", "multiply", "divide",   "equal",    "not_equal",  "where",
+                                                  "absolute", "real",     "imag",     "conjugate", "power"};
+    return std::find(std::begin(kNames), std::end(kNames), operation.name) != std::end(kNames) ||
+           operation.typing == 'l';
+}
+
 DType float_for(DType type) {
-    if (is_float(type)) return type;
+    if (is_float(type) || is_complex(type)) return type;
     return size_of(type) == 1 ? DType::Float16 : size_of(type) == 2 ? DType::Float32 : DType::Float64;
 }
 
@@ -50,7 +60,8 @@ bool fits(const Operand& weak, DType type) {
 
 // NEP 50: a Python number takes part with its kind only.
 DType with_weak(DType type, const Operand& weak, const Operation& operation) {
-    if (weak.kind == 'b' || is_float(type)) return type;
+    if (weak.kind == 'z' && !is_complex(type)) return promote(is_float(type) ? type : DType::Float64, DType::Complex64);
+    if (weak.kind == 'b' || is_float(type) || is_complex(type)) return type;
     if (weak.kind == 'f') return DType::Float64;
     if (is_bool(type)) return weak.kind == 'u' ? DType::UInt64 : DType::Int64;
     if (fits(weak, type) || computes_in_floats(operation)) return type;
@@ -71,6 +82,7 @@ DType common_type(const Operation& operation, std::span<const Operand> operands)
     if (type == DType::Count) {
         type = DType::Bool;
         for (const Operand& operand : operands) {
+            if (operand.kind == 'z') return DType::Complex128;
             if (operand.kind == 'f' || operand.kind == 'h') type = DType::Float64;
             if (operand.kind == 'i' && !is_float(type)) type = DType::Int64;
             if (operand.kind == 'u' && !is_float(type)) type = DType::UInt64;
@@ -102,7 +114,10 @@ const Operation& operation(std::string_view name) {
 OperationTypes result_types(const Operation& operation, std::span<const Operand> operands) {
     const DType type =
         operation.typing == 'w' ? common_type(operation, operands.subspan(1)) : common_type(operation, operands);
+    if (is_complex(type) && !has_complex(operation)) no_loop(operation, type);
     switch (operation.typing) {
+        case 'r': return {type, part_of(type)};
+        case 'a': return {type, operation.name == "absolute" ? part_of(type) : type};
         case 'n':
             if (is_bool(type))
                 no_loop(operation, type,
@@ -112,7 +127,7 @@ OperationTypes result_types(const Operation& operation, std::span<const Operand>
             const DType number = is_bool(type) ? DType::Int8 : type;
             return {number, number};
         }
-        case 'd': return is_float(type) ? OperationTypes{type, type} : OperationTypes{DType::Float64, DType::Float64};
+        case 'd': return is_float(type) || is_complex(type) ? OperationTypes{type, type} : OperationTypes{DType::Float64, DType::Float64};
         case 'f': return {float_for(type), float_for(type)};
         case 'c': return {type, DType::Bool};
         case 'b':
@@ -186,7 +201,8 @@ Array elementwise(const Operation& operation, std::span<const Operand> given, co
                                              to_string(shape) + ", got " + to_string(out->shape()));
     }
     const bool narrows =
-        (is_float(types.result) && !is_float(out->dtype())) || (!is_bool(types.result) && is_bool(out->dtype()));
+        (is_float(types.result) && !is_float(out->dtype()) && !is_complex(out->dtype())) ||
+        (is_complex(types.result) && !is_complex(out->dtype())) || (!is_bool(types.result) && is_bool(out->dtype()));
     if (narrows) {
         throw Error(ErrorKind::Type, "[" + std::string(operation.name) + "] out: cannot cast " +
                                          std::string(name_of(types.result)) + " to " +
@@ -221,11 +237,18 @@ void copy_into(const Array& to, const Array& from) {
         current_stream().copy(to.data(), source.data(), static_cast<std::size_t>(to.size_bytes()), uses);
         return;
     }
+    if (is_complex(source.dtype()) && !is_complex(to.dtype()) && !is_bool(to.dtype())) {
+        throw Error(ErrorKind::Type, "[copy] cannot cast " + std::string(name_of(source.dtype())) + " to " +
+                                         std::string(name_of(to.dtype())) + ": take its real or imag part, or abs");
+    }
     const Operand operands[] = {source};
     run_elementwise(operation("copy"), {source.dtype(), source.dtype()}, operands, to);
 }
 
 void fill(const Array& to, const Operand& value) {
+    if (value.kind == 'z' && !is_complex(to.dtype()))
+        throw Error(ErrorKind::Type,
+                    "[fill] cannot cast complex128 to " + std::string(name_of(to.dtype())));
     const bool whole = value.kind == 'i' || value.kind == 'u' || value.kind == 'h';
     if (whole && is_integer(to.dtype()) && !fits(value, to.dtype())) out_of_bounds(value, to.dtype(), "fill");
     // The value is computed in the type of the array, as NumPy's fill does.

@@ -7,6 +7,7 @@
 // element, the result is computed aside first.
 #pragma once
 
+#include <complex>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -31,12 +32,14 @@ struct Operand {
     Operand(std::int64_t value) : kind('i'), integer(value), real(static_cast<double>(value)) {}
     Operand(double value) : kind('f'), real(value) {}
     Operand(bool value) : kind('b'), integer(value), real(value) {}
+    Operand(std::complex<double> value) : kind('z'), real(value.real()), imaginary(value.imag()) {}
 
     const Array* array = nullptr;
-    char kind = 'a';  // a array, b i f weak scalar; weak integers beyond int64: u fits uint64, h fits nothing (real is
+    char kind = 'a';  // a array, b i f z weak scalar; weak integers beyond int64: u fits uint64, h fits nothing (real is
                       // infinite)
     std::int64_t integer = 0;
     double real = 0;
+    double imaginary = 0;
 };
 
 struct OperationTypes {

@@ -30,7 +30,7 @@ std::string body_of(const Operation& operation, DType type) {
     if (operation.name == "sign" && !is_float(type))
         body = "(bin - (call (DTYPE) (cmp x > 0)) (call (DTYPE) (cmp x < 0)))";
     body = replaced(body, "MODULO", is_float(type) ? "(call (builtin fmod) x y)" : "(call (builtin truncmod) x y)");
-    body = replaced(body, "RECIPROCAL", is_float(type) ? "(bin / 1.0 x)" : "(call (builtin truncdiv) 1 x)");
+    body = replaced(body, "RECIPROCAL", is_float(type) || is_complex(type) ? "(bin / 1.0 x)" : "(call (builtin truncdiv) 1 x)");
     return replaced(body, "DTYPE", "builtin " + std::string(name_of(type)));
 }
 
@@ -191,6 +191,12 @@ void run_elementwise(const Operation& operation, const OperationTypes& types, st
     arguments.clear();
     const std::span<const DType> input_types(operand_types, operands.size());
     const auto add_scalar = [&](std::size_t i) {
+        if (is_complex(operand_types[i])) {
+            const DType part = part_of(operand_types[i]);
+            arguments.add_complex(operand_types[i], scalar_bits(Operand(operands[i].real), part),
+                                  scalar_bits(Operand(operands[i].imaginary), part));
+            return;
+        }
         arguments.add_scalar(operand_types[i], scalar_bits(operands[i], operand_types[i]));
     };
     if (dense) {

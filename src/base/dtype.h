@@ -19,7 +19,7 @@ inline constexpr int kDTypeCount = static_cast<int>(DType::Count);
 struct DTypeInfo {
     std::string_view name;
     std::uint8_t size_bytes;
-    char kind;  // b, i, u or f
+    char kind;  // see types.def
     std::string_view numpy_str;
 };
 
@@ -28,7 +28,7 @@ inline constexpr std::array<DTypeInfo, kDTypeCount> kDTypes = {{
 #include "base/types.def"
 #undef TREADLE_DTYPE
 }};
-static_assert(kDTypeCount == 12, "a new element type needs a row in every table that is indexed by DType");
+static_assert(kDTypeCount == 14, "a new element type needs a row in every table that is indexed by DType");
 
 constexpr const DTypeInfo& info(DType type) { return kDTypes[static_cast<std::size_t>(type)]; }
 constexpr std::string_view name_of(DType type) { return info(type).name; }
@@ -38,6 +38,13 @@ constexpr bool is_float(DType type) { return info(type).kind == 'f'; }
 constexpr bool is_signed(DType type) { return info(type).kind == 'i'; }
 constexpr bool is_unsigned(DType type) { return info(type).kind == 'u'; }
 constexpr bool is_integer(DType type) { return is_signed(type) || is_unsigned(type); }
+constexpr bool is_complex(DType type) { return info(type).kind == 'c'; }
+// The type of a complex number's parts; any other type itself.
+constexpr DType part_of(DType type) {
+    if (type == DType::Complex64) return DType::Float32;
+    return type == DType::Complex128 ? DType::Float64 : type;
+}
+constexpr DType complex_of(DType part) { return part == DType::Float64 ? DType::Complex128 : DType::Complex64; }
 constexpr bool is_bool(DType type) { return type == DType::Bool; }
 
 // Finds a type by its name ("float32"); returns DType::Count when there is none.
@@ -62,6 +69,10 @@ constexpr DType promote(DType a, DType b) {
     if (a == b) return a;
     if (is_bool(a)) return b;
     if (is_bool(b)) return a;
+    if (is_complex(a) || is_complex(b)) {
+        const DType part = promote(part_of(a), part_of(b));
+        return complex_of(part == DType::Float16 ? DType::Float32 : part);
+    }
     if (is_float(a) && is_float(b)) return size_of(a) > size_of(b) ? a : b;
     if (is_float(a) || is_float(b)) {
         const DType flt = is_float(a) ? a : b;

@@ -26,7 +26,9 @@ struct Entity {
         Function,
         String,
         Slice,
-        Group
+        Group,
+        Method,
+        Complex
     };
     Kind kind = Kind::None;
     bool weak = false;                 // Scalar read from a variable that holds only literals, under strict types
@@ -34,14 +36,14 @@ struct Entity {
     ir::ValueId value = ir::kNoValue;  // Scalar; pointer of an Array
     std::int64_t int_value = 0;        // Literal of an integer type or bool
     double float_value = 0;            // Literal of Float64
-    std::vector<Entity> items;         // Tuple; Slice: start, stop, step
+    std::vector<Entity> items;         // Tuple; Slice: start, stop, step; Complex: parts; Method: the object
     std::vector<ir::ValueId> shape;    // Array
     std::vector<ir::ValueId> strides;  // Array, bytes
     ir::Layout layout = ir::Layout::Any;
     ir::Space space = ir::Space::Global;  // Array
     const Builtin* builtin = nullptr;
     std::size_t function = 0;
-    std::string text;  // String, and the name of a library function; method of a bound Group
+    std::string text;  // String, and the name of a library function; of a Method
 
     bool is(Kind other) const { return kind == other; }
     bool adapts() const { return kind == Kind::Literal || weak; }  // takes the type of the other operand
@@ -83,7 +85,7 @@ struct Entity {
 
 // The type of a variable; what assignments to one name are unified to.
 struct VarType {
-    enum class Kind : std::uint8_t { Unset, None, Scalar, Tuple, Array };
+    enum class Kind : std::uint8_t { Unset, None, Scalar, Complex, Tuple, Array };
     Kind kind = Kind::Unset;
     DType dtype = DType::Count;
     bool weak = false;  // only literals so far, and types are strict

@@ -47,15 +47,35 @@ Entity Lowering::element(const Entity& array, const Entity& index, Span span) {
     bool is_view = indices.size() < array.shape.size();
     for (const Entity& one : indices) is_view = is_view || one.is(Entity::Kind::Slice);
     if (is_view) return view(array, indices, span);
+    const auto load = [&](int part) {
+        ir::Op op = access(Opcode::Load, array, indices, part, span);
+        op.type = ir::Type::scalar(op.elem);
+        const DType type = op.elem;
+        return Entity::scalar(emit(std::move(op)), type);
+    };
+    if (!is_complex(array.dtype)) return load(0);
+    const Entity real = load(0);
+    return complex_number(real, load(1), array.dtype);
+}
+
+// An operation on an element, or on a part of a complex one: those lie side by side.
+ir::Op Lowering::access(Opcode code, const Entity& array, const std::vector<Entity>& indices, int part, Span span) {
     ir::Op op;
-    op.code = Opcode::Load;
-    op.type = ir::Type::scalar(array.dtype);
+    op.code = code;
     op.operands = access_operands(array, indices, span);
     op.index = static_cast<std::int32_t>(array.shape.size());
-    op.elem = array.dtype;
-    op.layout = array.layout;
+    op.elem = part_of(array.dtype);
     op.space = array.space;
-    return Entity::scalar(emit(std::move(op)), array.dtype);
+    op.layout = array.layout;
+    if (is_complex(array.dtype)) {
+        op.imm = static_cast<std::uint64_t>(part * size_of(op.elem));
+        const bool dense = array.layout == ir::Layout::Dense || array.layout == ir::Layout::InnerDense;
+        if (dense && op.index != 0)
+            op.operands[static_cast<std::size_t>(2 * op.index)] =
+                constant(DType::Int64, static_cast<std::uint64_t>(size_of(array.dtype)));
+        if (dense) op.layout = ir::Layout::Any;
+    }
+    return op;
 }
 
 void Lowering::store(const Node& target, const Entity& value) {
@@ -75,16 +95,19 @@ void Lowering::store(const Node& target, const Entity& value) {
                    "expected " + std::to_string(array.shape.size()) + " indices, got " + std::to_string(indices.size()),
                    "a kernel stores one element at a time");
     }
-    number_type(value, target.span, "stored value");
-    ir::Op op;
-    op.code = Opcode::Store;
-    op.operands = access_operands(array, indices, target.span);
-    op.operands.push_back(is_bool(array.dtype) ? truth(value, target.span) : as(value, array.dtype));
-    op.index = static_cast<std::int32_t>(array.shape.size());
-    op.elem = array.dtype;
-    op.layout = array.layout;
-    op.space = array.space;
-    emit(std::move(op));
+    const auto put = [&](const Entity& number, int part) {
+        ir::Op op = access(Opcode::Store, array, indices, part, target.span);
+        op.operands.push_back(is_bool(op.elem) ? truth(number, target.span) : as(number, op.elem));
+        emit(std::move(op));
+    };
+    if (is_complex(array.dtype)) {
+        const Entity number = as_complex(value, array.dtype, target.span);
+        put(number.items[0], 0);
+        put(number.items[1], 1);
+        return;
+    }
+    if (!is_bool(array.dtype)) number_type(value, target.span, "stored value");
+    put(value, 0);
 }
 
 std::vector<Entity> Lowering::index_list(const Entity& array, const Entity& index, Span span) {

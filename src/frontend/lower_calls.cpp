@@ -77,6 +77,7 @@ Entity Lowering::call(const Node& node) {
     call_ = &node;
     switch (callee.kind) {
         case Entity::Kind::Type:
+            if (is_complex(callee.dtype)) return make_complex(callee.dtype, args, node.span);
             if (args.size() != 1)
                 type_error(node.span, std::string(name_of(callee.dtype)) + ": expected 1 argument, got " +
                                           std::to_string(args.size()));
@@ -84,9 +85,7 @@ Entity Lowering::call(const Node& node) {
         case Entity::Kind::Builtin:
             if (callee.builtin != nullptr) return call_builtin(*callee.builtin, std::move(args), node.span);
             return call_library_typed(callee.text, args, node.span);
-        case Entity::Kind::Group:
-            if (callee.text.empty()) type_error(node.span, "a group is not called: call one of its methods");
-            return group_method(callee, args, node.span);
+        case Entity::Kind::Method: return call_method(callee, args, node.span);
         case Entity::Kind::Function:
             return inline_call(program_.at(callee.function), callee.function, frame().strict, args, node.span);
         default:
@@ -137,6 +136,7 @@ Entity Lowering::call_builtin_by_handler(const Builtin& row, std::vector<Entity>
                 type_error(span, "len: expected an array or tuple");
             return Entity::scalar(args[0].shape[0], DType::Int64);
         case Handler::Abs: {
+            if (args[0].is(Entity::Kind::Complex)) return call_library("hypot", args[0].items, span);
             const DType type = number_type(args[0], span, "abs");
             if (is_unsigned(type) || is_bool(type)) return firm(args[0]);
             return Entity::scalar(emit(Opcode::Abs, ir::Type::scalar(type), {as(args[0], type)}), type);
@@ -203,6 +203,14 @@ Entity Lowering::call_builtin_by_handler(const Builtin& row, std::vector<Entity>
         case Handler::Vote:
         case Handler::Match: return warp(row, args, span);
         case Handler::Group: return group(row, args, span);
+        case Handler::Complex: {
+            DType part = DType::Float32;
+            for (const Entity& arg : args) {
+                const DType own = arg.is(Entity::Kind::Complex) ? part_of(arg.dtype) : number_type(arg, span, "complex");
+                if (own != DType::Float32) part = DType::Float64;
+            }
+            return make_complex(args.empty() ? DType::Complex128 : complex_of(part), args, span);
+        }
         case Handler::FindFirst: {
             // One more than the position of the lowest bit set; 0 where there is none.
             const DType type = number_type(args[0], span, "ffs");
@@ -289,8 +297,8 @@ Entity Lowering::predicate(const Builtin& row, const Entity& x, Span span) {
 }
 
 Entity Lowering::convert(const Entity& value, DType type, Span span) {
-    number_type(value, span, name_of(type).data());
     if (is_bool(type)) return Entity::scalar(truth(value, span), DType::Bool);
+    number_type(value, span, name_of(type).data());
     return Entity::scalar(as(value, type), type);
 }
 

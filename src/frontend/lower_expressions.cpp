@@ -164,12 +164,13 @@ Entity Lowering::attribute(const Node& node) {
         type_error(node.span, "arrays in kernels have no attribute '" + std::string(name) + "'",
                    "known: shape, strides, size, ndim, nbytes, itemsize, dtype, T");
     }
-    if (base.is(Entity::Kind::Group) && base.text.empty()) {
-        Entity method = base;
-        method.text = name;
-        return method;
+    if (base.is(Entity::Kind::Group)) return bound_method(base, name);
+    if (base.is(Entity::Kind::Complex)) return complex_attribute(base, name, node.span);
+    if (base.is_number()) {
+        if (name == "real") return base;
+        if (name == "imag") return Entity::scalar(constant(base.dtype, 0), base.dtype);
+        if (name == "conjugate") return bound_method(base, name);
     }
-    if (base.is_number() && name == "real") return base;
     type_error(node.span, "no attribute '" + std::string(name) + "' on " + describe(type_of(base)));
 }
 
@@ -185,7 +186,7 @@ Entity Lowering::logical(const Node& node) {
         const ValueId condition = truth(result, node.span);
         if (is_simple(node.items[i])) {
             const Entity other = expression(node.items[i]);
-            if (is_bool(result.dtype) && other.is_number() && is_bool(other.dtype)) {
+            if (result.is_number() && is_bool(result.dtype) && other.is_number() && is_bool(other.dtype)) {
                 result = arithmetic(is_and ? Opcode::And : Opcode::Or, result, other, DType::Bool);
             } else {
                 const Entity test = Entity::scalar(condition, DType::Bool);
@@ -268,6 +269,13 @@ Entity Lowering::conditional(const Node& node) {
 }
 
 Entity Lowering::choose(const Entity& condition, const Entity& a, const Entity& b, Span span) {
+    if (a.is(Entity::Kind::Complex) || b.is(Entity::Kind::Complex)) {
+        const DType dtype = common_complex(a, b, span);
+        const Entity x = as_complex(a, dtype, span);
+        const Entity y = as_complex(b, dtype, span);
+        return complex_number(choose(condition, x.items[0], y.items[0], span),
+                              choose(condition, x.items[1], y.items[1], span), dtype);
+    }
     number_type(a, span, "conditional value");
     number_type(b, span, "conditional value");
     VarType type = type_of(a);
@@ -278,6 +286,7 @@ Entity Lowering::choose(const Entity& condition, const Entity& a, const Entity& 
 }
 
 Entity Lowering::unary(std::string_view op, const Entity& a, Span span) {
+    if (a.is(Entity::Kind::Complex)) return complex_unary(op, a, span);
     if (op == "not") {
         if (a.is(Entity::Kind::Literal)) return Entity::boolean(a.int_value == 0 && a.float_value == 0);
         return Entity::scalar(emit(Opcode::Not, ir::Type::scalar(DType::Bool), {truth(a, span)}), DType::Bool);

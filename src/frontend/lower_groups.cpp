@@ -55,8 +55,8 @@ Entity Lowering::linear_thread() {
     return arithmetic(Opcode::Add, row, thread_query(Opcode::ThreadIdx, 0), DType::Int32);
 }
 
-Entity Lowering::group_method(const Entity& group, const std::vector<Entity>& args, Span span) {
-    const std::string& method = group.text;
+Entity Lowering::group_method(const Entity& group, const std::string& method, const std::vector<Entity>& args,
+                              Span span) {
     const std::int64_t threads = group.int_value;
     const auto expect = [&](std::size_t count) {
         if (args.size() != count)

@@ -23,7 +23,7 @@ constexpr AtomicRow kAtomics[] = {
 };
 
 bool accepts(char types, DType dtype) {
-    if (is_bool(dtype)) return false;
+    if (is_bool(dtype) || is_complex(dtype)) return false;
     if (types == 'u') return dtype == DType::UInt32 || dtype == DType::UInt64;
     return types == 'n' || !is_float(dtype);
 }
@@ -95,7 +95,7 @@ Entity Lowering::block_array(const Builtin& row, const std::vector<Entity>& args
     ir::Op op;
     op.code = row.opcode;
     op.type = ir::Type::pointer();
-    op.elem = dtype;
+    op.elem = part_of(dtype);
     if (is_dynamic) {
         op.index = 1;
         const ValueId total = emit(Opcode::SharedBytes, number, {});
@@ -118,7 +118,7 @@ Entity Lowering::block_array(const Builtin& row, const std::vector<Entity>& args
         if (bytes > most)
             fail(ErrorKind::Compile, span,
                  "a local array may have at most " + std::to_string(most) + " bytes, got " + std::to_string(bytes));
-        op.imm = static_cast<std::uint64_t>(count);
+        op.imm = static_cast<std::uint64_t>(count * (size_of(dtype) / size_of(op.elem)));
     }
     Entity array = new_array(dtype, extents, is_shared ? ir::Space::Shared : ir::Space::Local);
     std::int64_t stride = size_of(dtype);
@@ -135,14 +135,14 @@ Entity Lowering::block_array(const Builtin& row, const std::vector<Entity>& args
 Entity Lowering::constant_array(const Node& node) {
     const DType dtype = dtype_from_name(node.items[0].atom);
     const std::string_view text = node.items[2].atom.substr(1, node.items[2].atom.size() - 2);
-    const auto size = static_cast<std::size_t>(size_of(dtype));
+    const auto size = static_cast<std::size_t>(size_of(part_of(dtype)));
     const std::string key = std::string(name_of(dtype)) + std::string(text);
     const auto known = constants_.find(key);
     std::int32_t number = 0;
     if (known != constants_.end()) {
         number = known->second;
     } else {
-        ir::Table table{dtype, {}};
+        ir::Table table{part_of(dtype), {}};
         for (std::size_t at = 0; at + 2 * size <= text.size(); at += 2 * size) {
             std::uint64_t bits = 0;
             for (std::size_t byte = size; byte-- > 0;) {

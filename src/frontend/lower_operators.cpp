@@ -103,6 +103,7 @@ Entity Lowering::binary(std::string_view op, const Entity& a, const Entity& b, S
         items.insert(items.end(), b.items.begin(), b.items.end());
         return Entity::tuple(std::move(items));
     }
+    if (a.is(Entity::Kind::Complex) || b.is(Entity::Kind::Complex)) return complex_binary(op, a, b, span);
     const std::string what = "operand of " + std::string(op);
     const DType type_a = number_type(a, span, what.c_str());
     const DType type_b = number_type(b, span, what.c_str());
@@ -179,6 +180,7 @@ Entity Lowering::compare(std::string_view op, const Entity& a, const Entity& b, 
     if (a.is(Entity::Kind::String) && b.is(Entity::Kind::String) && (op == "==" || op == "!=")) {
         return Entity::boolean((a.text == b.text) == (op == "=="));
     }
+    if (a.is(Entity::Kind::Complex) || b.is(Entity::Kind::Complex)) return complex_compare(op, a, b, span);
     const DType type_a = number_type(a, span, "comparison");
     const DType type_b = number_type(b, span, "comparison");
     for (const ComparisonRow& row : kComparisons) {

@@ -91,6 +91,7 @@ Entity Lowering::firm(const Entity& entity) {
 
 ValueId Lowering::truth(const Entity& entity, Span span) {
     if (entity.is(Entity::Kind::None)) return constant(DType::Bool, 0);
+    if (entity.is(Entity::Kind::Complex)) return complex_compare("!=", entity, Entity::integer(0), span).value;
     if (!entity.is_number()) type_error(span, "expected a number or bool as a condition");
     if (entity.is(Entity::Kind::Literal)) return literal(entity, DType::Bool);
     if (is_bool(entity.dtype)) return entity.value;
@@ -102,7 +103,8 @@ DType Lowering::number_type(const Entity& entity, Span span, const char* what) c
         const char* got = entity.is(Entity::Kind::Array)    ? "an array"
                           : entity.is(Entity::Kind::Tuple)  ? "a tuple"
                           : entity.is(Entity::Kind::None)   ? "None"
-                          : entity.is(Entity::Kind::String) ? "a string"
+                          : entity.is(Entity::Kind::String)  ? "a string"
+                          : entity.is(Entity::Kind::Complex) ? "a complex number"
                                                             : "a function or type";
         type_error(span, std::string(what) + ": expected a number, got " + got,
                    entity.is(Entity::Kind::Array) ? "a kernel works on one element per thread: index the array" : "");

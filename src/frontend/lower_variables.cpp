@@ -13,6 +13,10 @@ VarType Lowering::type_of(const Entity& entity) const {
             type.dtype = entity.dtype;
             type.weak = frame().strict && entity.adapts();
             break;
+        case Entity::Kind::Complex:
+            type.kind = VarType::Kind::Complex;
+            type.dtype = entity.dtype;
+            break;
         case Entity::Kind::Tuple:
             type.kind = VarType::Kind::Tuple;
             for (const Entity& item : entity.items) type.items.push_back(type_of(item));
@@ -56,6 +60,13 @@ void Lowering::write_parts(const std::string& name, const VarType& type, const E
         case VarType::Kind::Scalar:
             emit_effect(Opcode::VarSet, {as(value, type.dtype)}, slot(name, ir::Type::scalar(type.dtype)));
             break;
+        case VarType::Kind::Complex: {
+            const Entity number = as_complex(value, type.dtype, span);
+            const ir::Type part = ir::Type::scalar(part_of(type.dtype));
+            emit_effect(Opcode::VarSet, {number.items[0].value}, slot(name + ".real", part));
+            emit_effect(Opcode::VarSet, {number.items[1].value}, slot(name + ".imag", part));
+            break;
+        }
         case VarType::Kind::Tuple:
             for (std::size_t i = 0; i < type.items.size(); ++i) {
                 write_parts(name + "." + std::to_string(i), type.items[i], value.items[i], span);
@@ -91,6 +102,13 @@ Entity Lowering::read_parts(const std::string& name, const VarType& type) {
             entity = Entity::scalar(emit(Opcode::VarGet, scalar, {}, slot(name, scalar)), type.dtype);
             entity.weak = type.weak;
             return entity;
+        }
+        case VarType::Kind::Complex: {
+            const DType dtype = part_of(type.dtype);
+            const ir::Type part = ir::Type::scalar(dtype);
+            const ValueId real = emit(Opcode::VarGet, part, {}, slot(name + ".real", part));
+            const ValueId imaginary = emit(Opcode::VarGet, part, {}, slot(name + ".imag", part));
+            return complex_number(Entity::scalar(real, dtype), Entity::scalar(imaginary, dtype), type.dtype);
         }
         case VarType::Kind::Tuple:
             entity.kind = Entity::Kind::Tuple;

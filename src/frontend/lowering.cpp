@@ -61,6 +61,11 @@ Entity Lowering::parameter(const ArgType& type) {
         for (const ArgType& item : type.items) items.push_back(parameter(item));
         return Entity::tuple(std::move(items));
     }
+    if (type.kind == ArgType::Kind::Scalar && is_complex(type.dtype)) {
+        const DType part = part_of(type.dtype);
+        const Entity real = Entity::scalar(next(ir::Type::scalar(part)), part);
+        return complex_number(real, Entity::scalar(next(ir::Type::scalar(part)), part), type.dtype);
+    }
     if (type.kind == ArgType::Kind::Scalar) return Entity::scalar(next(ir::Type::scalar(type.dtype)), type.dtype);
     Entity array;
     array.kind = Entity::Kind::Array;

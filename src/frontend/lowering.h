@@ -50,7 +50,8 @@ enum class Handler {
     Vote,
     Match,
     FindFirst,
-    Group
+    Group,
+    Complex
 };
 
 struct Builtin {
@@ -133,18 +134,31 @@ private:
     Entity load(const Node& node);
     Entity table_element(const Node& table, const Entity& index, Span span);
     Entity element(const Entity& array, const Entity& index, Span span);
+    ir::Op access(Opcode code, const Entity& array, const std::vector<Entity>& indices, int part, Span span);
     void store(const Node& target, const Entity& value);
     std::vector<Entity> index_list(const Entity& array, const Entity& index, Span span);
     std::vector<ValueId> access_operands(const Entity& array, const std::vector<Entity>& indices, Span span);
     Entity view(const Entity& array, const std::vector<Entity>& indices, Span span);
     Entity shape_tuple(const Entity& array, const std::vector<ValueId>& extents) const;
+    // lower_complex.cpp
+    Entity complex_number(const Entity& real, const Entity& imaginary, DType dtype);
+    Entity as_complex(const Entity& value, DType dtype, Span span);
+    DType common_complex(const Entity& a, const Entity& b, Span span) const;
+    Entity complex_binary(std::string_view op, const Entity& left, const Entity& right, Span span);
+    Entity complex_power(const Entity& base, const Entity& exponent, Span span);
+    Entity complex_compare(std::string_view op, const Entity& left, const Entity& right, Span span);
+    Entity complex_unary(std::string_view op, const Entity& a, Span span);
+    Entity complex_attribute(const Entity& value, std::string_view name, Span span);
+    Entity make_complex(DType dtype, const std::vector<Entity>& args, Span span);
+    Entity bound_method(const Entity& self, std::string_view name) const;
+    Entity call_method(const Entity& method, const std::vector<Entity>& args, Span span);
     // lower_memory.cpp
     Entity new_array(DType dtype, const std::vector<Entity>& extents, ir::Space space) const;
     Entity block_array(const Builtin& row, const std::vector<Entity>& args, Span span);
     Entity constant_array(const Node& node);
     Entity atomic(const Builtin& row, const std::vector<Entity>& args, Span span);
     Entity group(const Builtin& row, const std::vector<Entity>& args, Span span);
-    Entity group_method(const Entity& group, const std::vector<Entity>& args, Span span);
+    Entity group_method(const Entity& group, const std::string& method, const std::vector<Entity>& args, Span span);
     Entity linear_thread();
     Entity warp(const Builtin& row, const std::vector<Entity>& args, Span span);
     std::vector<std::int64_t> constant_shape(const Builtin& row, const Entity& shape, Span span);

@@ -72,6 +72,14 @@ bool unify(VarType& into, const VarType& other) {
         return true;
     }
     if (other.kind == Kind::Unset) return true;
+    if (into.kind == Kind::Complex || other.kind == Kind::Complex) {
+        const auto is_plain = [](const VarType& type) { return type.kind == Kind::Complex || type.kind == Kind::Scalar; };
+        if (!is_plain(into) || !is_plain(other)) return false;
+        into.dtype = complex_of(arithmetic_type(math_type(part_of(into.dtype)), part_of(other.dtype)));
+        into.kind = Kind::Complex;
+        into.weak = false;
+        return true;
+    }
     if (into.kind != other.kind) return false;
     switch (into.kind) {
         case Kind::Scalar: return unify_scalars(into, other);
@@ -93,7 +101,8 @@ std::string describe(const VarType& type) {
     static constexpr const char* kSpaces[] = {"", "shared ", "local ", "constant "};
     switch (type.kind) {
         case VarType::Kind::None: return "none";
-        case VarType::Kind::Scalar: return std::string(name_of(type.dtype));
+        case VarType::Kind::Scalar:
+        case VarType::Kind::Complex: return std::string(name_of(type.dtype));
         case VarType::Kind::Array:
             return std::string(kSpaces[static_cast<int>(type.space)]) + "array(" + std::string(name_of(type.dtype)) +
                    ", " + std::to_string(type.rank) + "d)";

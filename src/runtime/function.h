@@ -22,6 +22,11 @@ public:
         words_.push_back(bits);
         mix(bits);
     }
+    void add_complex(DType dtype, std::uint64_t real, std::uint64_t imaginary) {
+        add_scalar(dtype, real);
+        words_.push_back(imaginary);
+        mix(imaginary);
+    }
     void add_array(DType dtype, int rank, Layout layout, const void* data, const std::int64_t* shape,
                    const std::int64_t* strides, device::Storage* storage);
     void begin_tuple(int count) {

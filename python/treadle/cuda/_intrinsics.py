@@ -59,7 +59,8 @@ rsqrt = Intrinsic("rsqrt", "rsqrt(x): 1 / sqrt(x).")
 shared = Namespace(
     "shared",
     "Memory of a block.",
-    array="array(shape, dtype): an array that the threads of a block share. shape: constant integers; 0 takes the bytes that the launch gives.",
+    array="array(shape, dtype): an array that the threads of a block share. shape: constant integers; "
+    "0 takes the bytes that the launch gives.",
 )
 local = Namespace(
     "local",

@@ -17,6 +17,12 @@ Emitter::Access Emitter::access_of(const ir::Op& op) {
     access.op = &op;
     access.rank = static_cast<std::size_t>(op.index);
     access.pointer = get(op.operands[0]);
+    if (op.code != Opcode::Atomic && op.imm != 0) {
+        // A part of an element; in memory of threads the parts of all lanes lie together.
+        Value* offset = i64(static_cast<std::int64_t>(op.imm) * (op.space == ir::Space::Local ? width_ : 1));
+        const bool wide = access.pointer->getType()->isVectorTy();
+        access.pointer = builder_.CreateAdd(access.pointer, wide ? splat(offset) : offset);
+    }
     for (std::size_t i = 0; i < access.rank; ++i) {
         access.shape.push_back(get(op.operands[1 + i]));
         access.strides.push_back(get(op.operands[1 + access.rank + i]));
