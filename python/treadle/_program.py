@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 import builtins
-import inspect
 import math
-import textwrap
 import types
 from typing import Any
 
 import numpy as np
 
+from treadle._source import Carried, Source, identity, source_of
 from treadle._syntax import FunctionWalker, UnsupportedSyntax, number_text
 from treadle._types import SUPPORTED
 from treadle.cuda._intrinsics import NOT_YET, Intrinsic
@@ -47,69 +46,6 @@ def _builtin_names() -> dict[Any, str]:
 _BUILTINS = _builtin_names()
 
 
-# Source text that came along with pickled kernels, by what identifies their functions.
-_carried: dict[tuple[str, int, bytes], tuple[str, int, str]] = {}
-
-
-def _identity(function: types.FunctionType) -> tuple[str, int, bytes]:
-    code = function.__code__
-    return (code.co_name, code.co_firstlineno, code.co_code)
-
-
-def take_sources(sources: dict[tuple[str, int, bytes], tuple[str, int, str]]) -> None:
-    """Keeps source text for functions whose files are not here."""
-    _carried.update(sources)
-
-
-class Source:
-    """Where a function stands: file, first line and text, dedented."""
-
-    @classmethod
-    def of(cls, function: types.FunctionType) -> Source:
-        """The text kept when the function was decorated, or the file's now."""
-        kept = function.__dict__.get("_treadle_source")
-        return kept if isinstance(kept, cls) else cls(function)
-
-    def __init__(self, function: types.FunctionType) -> None:
-        try:
-            # Of the code, not the function: a wrapper made with functools.wraps has a text of its own.
-            lines, self.first_line = inspect.getsourcelines(function.__code__)
-            self.file = function.__code__.co_filename
-            self.text = "".join(lines)
-        except (OSError, TypeError) as error:
-            if _identity(function) not in _carried:
-                raise CompileError(
-                    f"kernel '{function.__name__}': its source text is not available ({error}); put the kernel into a file"
-                ) from None
-            self.file, self.first_line, self.text = _carried[_identity(function)]
-
-    def describe(self, line: int, column: int, end: int) -> str:
-        """The place of an error: file, line number, the line and a caret under it."""
-        lines = self.text.splitlines()
-        text = lines[line] if 0 <= line < len(lines) else ""
-        margin = "".join("\t" if letter == "\t" else " " for letter in text[:column])
-        caret = margin + "^" * max(1, end - column)
-        return f'  File "{self.file}", line {self.first_line + line}\n    {text}\n    {caret}'
-
-
-def _find(tree: ast.AST, function: types.FunctionType, source: Source) -> ast.FunctionDef | ast.Lambda:
-    if function.__code__.co_name != "<lambda>":
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef) and node.name == function.__code__.co_name:
-                return node
-    wanted = list(function.__code__.co_varnames[: function.__code__.co_argcount])
-    found = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Lambda) and [arg.arg for arg in node.args.args] == wanted
-    ]
-    if len(found) == 1:
-        return found[0]
-    raise CompileError(
-        f"kernel '{function.__name__}': cannot tell which lambda of {source.file}:{source.first_line} is meant"
-    )
-
-
 class Program:
     """The kernel syntax text of a function and of all device functions that it reaches."""
 
@@ -117,23 +53,25 @@ class Program:
         self._functions: list[types.FunctionType] = []
         self._first = 1  # line of the tree at which the function being written begins
         self._texts: list[str] = []
-        self.sources: list[tuple[str, int, str]] = []
+        self._sources: list[Source] = []
         self._add(function)
         self.text = "\n".join(self._texts)
+        self.sources = [source[:3] for source in self._sources]
 
-    def portable_sources(self) -> dict[tuple[str, int, bytes], tuple[str, int, str]]:
+    def portable_sources(self) -> Carried:
         """The source text of every function, for a process that does not have the files."""
-        return {_identity(function): source for function, source in zip(self._functions, self.sources, strict=True)}
+        pairs = zip(self._functions, self._sources, strict=True)
+        return {identity(function): tuple(source) for function, source in pairs}
 
     def _add(self, function: types.FunctionType) -> int:
         for number, known in enumerate(self._functions):
             if known is function:
                 return number
         number = len(self._functions)
-        source = Source.of(function)
+        source, node, before = source_of(function)
         self._functions.append(function)
         self._texts.append("")
-        self.sources.append((source.file, source.first_line, source.text))
+        self._sources.append(source)
         names = _free_names(function)
 
         def resolve(name: str, chain: list[str], node: ast.AST) -> tuple[str, int]:
@@ -152,8 +90,6 @@ class Program:
 
         try:
             outer = self._first
-            tree, before = _parse(source.text, function.__code__.co_name == "<lambda>")
-            node = _find(tree, function, source)
             self._first = 1 + before
             walker = FunctionWalker(resolve, self._first, lines=[""] * before + source.text.splitlines())
             self._texts[number] = walker.function(node, _identifier(function.__code__.co_name))
@@ -207,35 +143,6 @@ class Program:
 
 def _identifier(name: str) -> str:
     return name if name.isidentifier() else "lambda_"
-
-
-def _parse(text: str, is_lambda: bool) -> tuple[ast.Module, int]:
-    """The tree of a function's text and the number of lines put before it."""
-    if is_lambda:
-        return ast.parse(_statement(textwrap.dedent(text))), 0
-    # An indented function stands in a block: its comments and strings may begin anywhere, so nothing is taken off its lines.
-    if text[:1].isspace():
-        return ast.parse("if True:\n" + text), 1
-    return ast.parse(text), 0
-
-
-def _statement(text: str) -> str:
-    """The text as something that parses: the source of a lambda may begin inside an expression or be cut after it."""
-    try:
-        ast.parse(text)
-        return text
-    except SyntaxError:
-        start = text.find("lambda")
-        if start < 0:
-            raise
-        for end in range(len(text), start, -1):
-            candidate = " " * start + text[start:end]
-            try:
-                ast.parse(candidate.lstrip())
-                return candidate.lstrip()
-            except SyntaxError:
-                continue
-        raise
 
 
 def _is_namespace(value: Any) -> bool:

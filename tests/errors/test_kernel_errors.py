@@ -299,10 +299,11 @@ def test_jit_options():
             cuda.jit(signature)(function)
 
 
-def test_source_that_cannot_be_found():
+def test_function_without_text():
     names = {}
-    exec("from treadle import cuda\n@cuda.jit\ndef k(x):\n    x[0] = 1\n", names)
-    with pytest.raises(errors.CompileError, match="source text is not available"):
+    exec("from treadle import cuda\n@cuda.jit\ndef k(x):\n    i = 0\n    x[i] = y[v] + {1: 2}[i]\n", names)
+    message = "function 'k' has no source text.*instruction BUILD_MAP: a dictionary is not supported in kernels"
+    with pytest.raises(errors.UnsupportedError, match=rf'{message}\n  File "<string>", line 5\n  hint'):
         names["k"][1, 1](td.zeros(1))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import importlib.util
 import os
@@ -19,7 +18,8 @@ import numpy as np
 from treadle import _treadle
 from treadle import types as kernel_types
 from treadle._convert import HostArrayPassed, from_host, to_host
-from treadle._program import Program, Source, take_sources
+from treadle._program import Program
+from treadle._source import keep_source, take_sources
 from treadle.errors import CompileError, HostArrayWarning
 
 _BOUNDS = {"guard": 0, "raise": 1, "off": 2}
@@ -146,9 +146,7 @@ class Dispatcher:
         self, py_func: python_types.FunctionType, options: Options, signatures: list[kernel_types.Signature]
     ) -> None:
         functools.update_wrapper(self, py_func)
-        # The text as it is now: the file may change before the first launch.
-        with contextlib.suppress(CompileError):
-            py_func._treadle_source = Source.of(py_func)  # type: ignore[attr-defined]
+        keep_source(py_func)
         self.py_func = py_func
         self.options = options
         self._lock = threading.Lock()
