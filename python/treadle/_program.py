@@ -6,11 +6,13 @@ import ast
 import builtins
 import math
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from treadle._source import Carried, Source, identity, source_of
+from treadle._desugar import Desugarer, NotPossible, inner_nodes
+from treadle._source import Carried, Definition, Source, identity, source_of
 from treadle._syntax import FunctionWalker, UnsupportedSyntax, number_text
 from treadle._types import SUPPORTED
 from treadle.cuda._intrinsics import NOT_YET, Intrinsic
@@ -74,7 +76,7 @@ class Program:
         self._sources.append(source)
         names = _free_names(function)
 
-        def resolve(name: str, chain: list[str], node: ast.AST) -> tuple[str, int]:
+        def look_up(name: str, chain: list[str], node: ast.AST) -> tuple[Any, int]:
             if name not in names and not hasattr(builtins, name):
                 raise UnsupportedSyntax(f"name '{name}' is not defined", node, self._first)
             value = names[name] if name in names else getattr(builtins, name)
@@ -86,12 +88,18 @@ class Program:
                     raise UnsupportedSyntax(f"'{name}' has no attribute '{chain[used]}'", node, self._first)
                 value = getattr(value, chain[used])
                 used += 1
+            return value, used
+
+        def resolve(name: str, chain: list[str], node: ast.AST) -> tuple[str, int]:
+            value, used = look_up(name, chain, node)
             return self._value(value, ".".join([name, *chain[:used]]), node), used
 
         try:
             outer = self._first
             self._first = 1 + before
-            walker = FunctionWalker(resolve, self._first, lines=[""] * before + source.text.splitlines())
+            node = self._desugared(node, look_up)
+            lines = [""] * before + source.text.splitlines()
+            walker = FunctionWalker(resolve, self._first, lines=lines, parameters=self._parameters)
             self._texts[number] = walker.function(node, _identifier(function.__code__.co_name))
             self._first = outer
         except RecursionError:
@@ -102,6 +110,42 @@ class Program:
                 f"{error.message}\n{source.describe(error.line, error.column, error.end)}{hint}"
             ) from None
         return number
+
+    def _desugared(self, node: Definition, look_up: Callable[..., tuple[Any, int]]) -> Definition:
+        if isinstance(node, ast.Lambda):
+            return node
+        local = {arg.arg for arg in node.args.args} | {
+            inner.id for inner in inner_nodes(node) if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
+        }
+
+        def length_of(iterable: ast.expr) -> int | None:
+            chain: list[str] = []
+            base = iterable
+            while isinstance(base, ast.Attribute):
+                chain.insert(0, base.attr)
+                base = base.value
+            if not isinstance(base, ast.Name) or base.id in local:
+                return None
+            value, used = look_up(base.id, chain, iterable)
+            return len(value) if used == len(chain) and isinstance(value, tuple) else None
+
+        try:
+            body = Desugarer(length_of).body(node.body)
+        except NotPossible as error:
+            raise UnsupportedSyntax(error.message, error.node, self._first, error.hint) from None
+        made = ast.FunctionDef(node.name, node.args, body, node.decorator_list, node.returns)
+        return ast.copy_location(made, node)
+
+    def _parameters(self, callee: str, node: ast.AST) -> list[tuple[str, str | None]] | None:
+        """The parameters of a device function, given its text, and the texts of their default values."""
+        if not callee.startswith("(function "):
+            return None
+        function = self._functions[int(callee[len("(function ") : -1])]
+        code = function.__code__
+        names = code.co_varnames[: code.co_argcount]
+        values = function.__defaults__ or ()
+        defaults: list[str | None] = [self._value(value, "a default value", node) for value in values]
+        return list(zip(names, [None] * (len(names) - len(defaults)) + defaults, strict=True))
 
     def _value(self, value: Any, name: str, node: ast.AST) -> str:
         """The text of what a global name or closure variable holds: frozen now."""

@@ -115,17 +115,25 @@ def _local(name: str) -> str:
     return f"{name}'" if name in _RESERVED else name
 
 
+# resolve(name, attributes, node) gives the text of a free name with its attribute chain, and how many attributes that covers.
+Resolver = Callable[[str, list[str], ast.AST], tuple[str, int]]
+# parameters(callee, node) gives the names and default values of a device function from its text.
+Parameters = Callable[[str, ast.AST], list[tuple[str, str | None]] | None]
+
+
 class FunctionWalker:
-    """Writes one function. ``resolve(name, attributes, node)`` gives the text of a free name with its attribute chain."""
+    """Writes one function."""
 
     def __init__(
         self,
-        resolve: Callable[[str, list[str], ast.AST], tuple[str, int]],
+        resolve: Resolver,
         first_line: int,
         spans: bool = True,
         lines: list[str] | None = None,
+        parameters: Parameters = lambda callee, node: None,
     ) -> None:
         self._resolve = resolve
+        self._parameters = parameters
         self._first_line = first_line
         self._spans = spans
         self._lines = lines or []
@@ -253,17 +261,50 @@ class FunctionWalker:
                 return f"(slice {self._expr(lower)} {self._expr(upper)} {self._expr(step)})"
             case ast.Tuple(elts=elements):
                 return "(tuple " + " ".join(map(self._expr, elements)) + ")"
-            case ast.Call(func=function, args=args, keywords=[]):
-                return f"(call{self._span(node)} {self._expr(function)} " + " ".join(map(self._expr, args)) + ")"
-            case ast.Call(func=function, keywords=keywords):
-                self._expr(function)  # what is not supported at all is said first
-                raise self._unsupported(
-                    "calls in kernels take positional arguments", keywords[0], "drop the argument's name"
-                )
+            case ast.Call():
+                return self._call(node)
         kind = type(node).__name__
         raise self._unsupported(
             f"{_CONSTRUCTS.get(kind, kind)} is not supported in kernels", node, _HINTS.get(kind, "")
         )
+
+    def _call(self, node: ast.Call) -> str:
+        callee = self._expr(node.func)
+        given = [self._expr(arg) for arg in node.args]
+        parameters = self._parameters(callee, node)
+        if parameters is not None and (node.keywords or len(given) < len(parameters)):
+            given = self._matched(node, given, parameters)
+        elif node.keywords:
+            raise self._unsupported(
+                "calls in kernels take positional arguments", node.keywords[0], "drop the argument's name"
+            )
+        return f"(call{self._span(node)} {callee} " + " ".join(given) + ")"
+
+    def _matched(self, node: ast.Call, given: list[str], parameters: list[tuple[str, str | None]]) -> list[str]:
+        """The arguments of a call in the order of the parameters, with default values for those that are left out."""
+        names = [name for name, _ in parameters]
+        texts = dict(zip(names, given, strict=False))
+        called = [text for text in given if "(function " in text]
+        latest = len(given) - 1
+        for keyword in node.keywords:
+            if keyword.arg not in names or keyword.arg in texts:
+                problem = "is given twice" if keyword.arg in texts else "is not a parameter of the function"
+                raise self._unsupported(f"argument '{keyword.arg}' {problem}", keyword)
+            text = texts[keyword.arg] = self._expr(keyword.value)
+            called += [text] if "(function " in text else []
+            if names.index(keyword.arg) < latest and len(called) > 0:
+                raise self._unsupported(
+                    "arguments that call functions stand in another order than the parameters",
+                    keyword,
+                    "give them in the order of the parameters",
+                )
+            latest = max(latest, names.index(keyword.arg))
+        for name, default in parameters:
+            if name not in texts and default is not None:
+                texts[name] = default
+            elif name not in texts and node.keywords:
+                raise self._unsupported(f"no value is given for the parameter '{name}'", node)
+        return given[len(names) :] + [texts[name] for name in names if name in texts]
 
     def _compare(self, node: ast.Compare, left: ast.expr, ops: list[ast.cmpop], comparators: list[ast.expr]) -> str:
         parts = [self._expr(left)]
@@ -271,6 +312,8 @@ class FunctionWalker:
             if type(op) not in _COMPARE:
                 raise self._unsupported("'in' is not supported in kernels", node, "compare with == and or")
             parts += [_COMPARE[type(op)], self._expr(comparator)]
+        if len(ops) == 1 and parts[1] in ("==", "!=") and parts[0][0] == parts[2][0] == '"':
+            return number_text((parts[0] == parts[2]) == (parts[1] == "=="))
         return f"(cmp{self._span(node)} " + " ".join(parts) + ")"
 
     def _constant(self, value: object, node: ast.expr) -> str:

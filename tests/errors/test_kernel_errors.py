@@ -23,6 +23,12 @@ def helper(a, b):
     return a + b
 
 @cuda.jit(device=True)
+def with_default(a, b=GLOBAL_LIST):
+    return a + b
+
+LONG = tuple(range(300))
+
+@cuda.jit(device=True)
 def returns_nothing(a):
     return
 
@@ -56,12 +62,22 @@ CASES = {
     "raise": ("raise ValueError('x')", UNSUPPORTED, "a raise statement is not supported", "raise"),
     "assert": ("assert n > 0", UNSUPPORTED, "an assert statement is not supported", "assert n > 0"),
     "f-string": ("s = f'{n}'", UNSUPPORTED, "an f-string is not supported", "f'{n}'"),
-    "for else": ("for j in range(3):\n    pass\nelse:\n    n = 1", UNSUPPORTED, "else part", "for"),
-    "while else": ("while n:\n    break\nelse:\n    n = 1", UNSUPPORTED, "else part", "while"),
     "in": ("if n in (1, 2):\n    pass", UNSUPPORTED, "'in' is not supported", "n in (1, 2)"),
-    "keyword argument": ("y = helper(a=1, b=2)", UNSUPPORTED, "positional arguments", "a=1"),
+    "keyword of a builtin": ("y = math.sin(x=n)", UNSUPPORTED, "positional arguments", "x=n"),
+    "unknown keyword": ("y = helper(1, c=2)", UNSUPPORTED, "'c' is not a parameter of the function", "c=2"),
+    "keyword given twice": ("y = helper(1, a=2)", UNSUPPORTED, "'a' is given twice", "a=2"),
+    "keyword missing": ("y = helper(b=2)", UNSUPPORTED, "no value is given for the parameter 'a'", "helper(b=2)"),
+    "keywords in another order": (
+        "y = helper(b=helper(1, 2), a=helper(3, 4))",
+        UNSUPPORTED,
+        "stand in another order than the parameters",
+        "a=helper(3, 4)",
+    ),
+    "default value": ("y = with_default(1)", UNSUPPORTED, "'a default value' is a list", "with_default(1)"),
     "complex literal": ("y = 1j", UNSUPPORTED, "complex", "1j"),
-    "walrus": ("if (k := n) > 2:\n    pass", UNSUPPORTED, "an assignment expression", "k := n"),
+    "walrus in a target": ("x[(k := n)] = 2", UNSUPPORTED, "an assignment expression .* in this place", "k := n"),
+    "walrus in an update": ("x[0] += (k := n)", UNSUPPORTED, "an assignment expression .* in this place", "k := n"),
+    "long tuple in a loop": ("for v in LONG:\n    pass", UNSUPPORTED, "300 are too many", "LONG"),
     "star": ("a, *b = (1, 2, 3)", UNSUPPORTED, "names and array elements", "*b"),
     "unknown name": ("y = undefined_name + 1", UNSUPPORTED, "name 'undefined_name' is not defined", "undefined_name"),
     "unknown attribute": ("y = math.no_such(n)", UNSUPPORTED, "'math' has no attribute 'no_such'", "math.no_such"),

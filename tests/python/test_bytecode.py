@@ -139,6 +139,7 @@ CONSTRUCTS = {
     "three at once": "a, b, c = n, m, 1\na, b, c = c, a, b\nx[0], x[1], x[2] = a, x[0], x[1]\nreturn a, b, c",
     "chained assignment": "a = b = n + m\nc = x[0] = a\nreturn a, b, c",
     "assignment expression": "if (k := n + 1) > 2 and (m := k * 2):\n    return k, m\nreturn k, (k := 3) + k",
+    "assignment in a chain": "a = n + (n := m) * (n := 2) + max(n, (n := n + 1), n)\nreturn a, 0 < (q := n) < m, q",
     "slices": "return x[1:n], x[:n], x[n:], x[::2], x[1:n:2], x[:]",
     "numbers": "return -1, -2.5, 1e300, -0.0, +n, ~n, True, None, (1, (2, 3)), 10**400",
     "attributes": "return x.shape[0], math.pi, math.floor(n / 2).real",

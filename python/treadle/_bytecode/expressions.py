@@ -169,10 +169,12 @@ class Machine:
         value.order = next(self._numbers)  # type: ignore[attr-defined]
         state.stack.append(value)
 
+    def _pop(self, state: State) -> ast.expr:
+        return self._as_value(state.stack.pop())
+
     @staticmethod
-    def _pop(state: State) -> ast.expr:
+    def _as_value(value: ast.expr) -> ast.expr:
         """A value to compute with: one that was stored on the way is an assignment expression."""
-        value = state.stack.pop()
         while isinstance(value, _Chain):
             inner: ast.expr = value.value
             for target in value.targets:
@@ -219,6 +221,8 @@ class Machine:
                 iterator.iterable = self._pop(state)
                 self._push(state, iterator)
             case "copy":
+                if arg > 1 and isinstance(stack[-arg], _Chain):
+                    stack[-arg] = self._as_value(stack[-arg])
                 stack.append(stack[-arg])
             case "swap":
                 stack[-1], stack[-arg] = stack[-arg], stack[-1]
