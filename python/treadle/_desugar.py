@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
+
+from treadle._syntax import inner_nodes
 
 _MOST_ELEMENTS = 256
 _Statement = TypeVar("_Statement", bound=ast.stmt)
@@ -27,16 +29,6 @@ class NotPossible(Exception):
         self.message = message
         self.node = node
         self.hint = hint
-
-
-def inner_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and all below it, without what belongs to functions defined there."""
-    yield node
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, (ast.FunctionDef, ast.Lambda)):
-            yield child
-        else:
-            yield from inner_nodes(child)
 
 
 def _contains(node: ast.AST, kind: type[ast.AST]) -> bool:
@@ -100,6 +92,9 @@ class Desugarer:
     def _statement(self, node: ast.stmt) -> list[ast.stmt]:
         before: list[ast.stmt] = []
         match node:
+            case ast.FunctionDef(name=name, args=args, body=body):
+                made = ast.FunctionDef(name, args, self.body(body), node.decorator_list, node.returns)
+                return [ast.copy_location(made, node)]
             case ast.If(test=test, body=body, orelse=orelse):
                 test = self._hoist(test, before)
                 return [*before, ast.copy_location(ast.If(test, self.body(body), self.body(orelse)), node)]

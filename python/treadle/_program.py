@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from treadle._desugar import Desugarer, NotPossible, inner_nodes
+from treadle._desugar import Desugarer, NotPossible
 from treadle._source import Carried, Definition, Source, identity, source_of
-from treadle._syntax import FunctionWalker, UnsupportedSyntax, number_text
+from treadle._syntax import FunctionWalker, UnsupportedSyntax, inner_nodes, number_text
 from treadle._types import SUPPORTED
 from treadle.cuda._intrinsics import NOT_YET, Intrinsic
 from treadle.errors import CompileError, UnsupportedError
@@ -52,7 +52,7 @@ class Program:
     """The kernel syntax text of a function and of all device functions that it reaches."""
 
     def __init__(self, function: types.FunctionType) -> None:
-        self._functions: list[types.FunctionType] = []
+        self._functions: list[types.FunctionType | None] = []  # None: a function nested in another
         self._first = 1  # line of the tree at which the function being written begins
         self._texts: list[str] = []
         self._sources: list[Source] = []
@@ -63,7 +63,7 @@ class Program:
     def portable_sources(self) -> Carried:
         """The source text of every function, for a process that does not have the files."""
         pairs = zip(self._functions, self._sources, strict=True)
-        return {identity(function): tuple(source) for function, source in pairs}
+        return {identity(function): tuple(source) for function, source in pairs if function is not None}
 
     def _add(self, function: types.FunctionType) -> int:
         for number, known in enumerate(self._functions):
@@ -75,6 +75,12 @@ class Program:
         self._texts.append("")
         self._sources.append(source)
         names = _free_names(function)
+
+        def define(text: str) -> str:
+            self._functions.append(None)
+            self._texts.append(text)
+            self._sources.append(source)
+            return f"(function {len(self._functions) - 1})"
 
         def look_up(name: str, chain: list[str], node: ast.AST) -> tuple[Any, int]:
             if name not in names and not hasattr(builtins, name):
@@ -99,7 +105,7 @@ class Program:
             self._first = 1 + before
             node = self._desugared(node, look_up)
             lines = [""] * before + source.text.splitlines()
-            walker = FunctionWalker(resolve, self._first, lines=lines, parameters=self._parameters)
+            walker = FunctionWalker(resolve, self._first, lines=lines, parameters=self._parameters, define=define)
             self._texts[number] = walker.function(node, _identifier(function.__code__.co_name))
             self._first = outer
         except RecursionError:
@@ -141,6 +147,8 @@ class Program:
         if not callee.startswith("(function "):
             return None
         function = self._functions[int(callee[len("(function ") : -1])]
+        if function is None:
+            return None
         code = function.__code__
         names = code.co_varnames[: code.co_argcount]
         values = function.__defaults__ or ()

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 _BINARY = {
     ast.Add: "+",
@@ -72,10 +73,9 @@ _HINTS = {
     "ListComp": "write a loop that stores into an array",
     "List": "use a tuple, or an array argument",
     "Dict": "pass arrays; dictionaries live on the host",
-    "Lambda": "define a function and call it",
+    "Lambda": "give it a name and call it",
     "Yield": "kernels cannot be generators",
     "Await": "kernels cannot be coroutines",
-    "FunctionDef": "define device functions outside the kernel",
     "Import": "import at module level",
     "ImportFrom": "import at module level",
     "Global": "globals are frozen when the kernel is compiled",
@@ -115,10 +115,39 @@ def _local(name: str) -> str:
     return f"{name}'" if name in _RESERVED else name
 
 
+Nested = ast.FunctionDef | ast.Lambda
+
+
+def inner_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and all below it, without what belongs to functions defined there."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.FunctionDef, ast.Lambda)):
+            yield child
+        else:
+            yield from inner_nodes(child)
+
+
+def _bound_names(nodes: Sequence[ast.AST]) -> list[str]:
+    """The names assigned in some statements, as often as they are."""
+    names = (inner for node in nodes for inner in inner_nodes(node) if isinstance(inner, ast.Name))
+    return [name.id for name in names if isinstance(name.ctx, ast.Store)]
+
+
 # resolve(name, attributes, node) gives the text of a free name with its attribute chain, and how many attributes that covers.
 Resolver = Callable[[str, list[str], ast.AST], tuple[str, int]]
 # parameters(callee, node) gives the names and default values of a device function from its text.
 Parameters = Callable[[str, ast.AST], list[tuple[str, str | None]] | None]
+# define(text) makes a nested function one of the program and gives the text that calls it.
+Define = Callable[[str], str]
+
+
+class _NestedFunction(NamedTuple):
+    """A function defined in another: how it is called, its parameters, and variables around it, given as further arguments."""
+
+    callee: str
+    params: list[str]
+    captured: list[str]
 
 
 class FunctionWalker:
@@ -131,26 +160,27 @@ class FunctionWalker:
         spans: bool = True,
         lines: list[str] | None = None,
         parameters: Parameters = lambda callee, node: None,
+        define: Define | None = None,
     ) -> None:
         self._resolve = resolve
         self._parameters = parameters
+        self._define = define
+        self._nested: dict[str, _NestedFunction] = {}
         self._first_line = first_line
         self._spans = spans
         self._lines = lines or []
         self._locals: set[str] = set()
 
-    def function(self, node: ast.FunctionDef | ast.Lambda, name: str) -> str:
+    def function(self, node: Nested, name: str, captured: Sequence[str] = ()) -> str:
         args = node.args
         if args.vararg or args.kwarg or args.kwonlyargs or args.posonlyargs:
             raise self._unsupported("a kernel's parameters are plain positional names", node)
-        params = [arg.arg for arg in args.args]
-        self._locals = set(params)
+        params = [*(arg.arg for arg in args.args), *captured]
+        body = node.body if isinstance(node.body, list) else []
+        self._locals = {*params, *_bound_names(body)}
+        head = f"(fn {name} ({' '.join(map(_local, params))})"
         if isinstance(node, ast.Lambda):
-            return f"(fn {name} ({' '.join(map(_local, params))}) (return {self._expr(node.body)}))"
-        for inner in ast.walk(node):
-            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
-                self._locals.add(inner.id)
-        body = node.body
+            return f"{head} (return {self._expr(node.body)}))"
         if (
             body
             and isinstance(body[0], ast.Expr)
@@ -158,8 +188,45 @@ class FunctionWalker:
             and isinstance(body[0].value.value, str)
         ):
             body = body[1:]  # the docstring
+        if self._define is not None:
+            self._define_nested(body)
         statements = " ".join(self._stmt(statement) for statement in body)
-        return f"(fn {name} ({' '.join(map(_local, params))}) {statements})"
+        return f"{head} {statements})"
+
+    def _define_nested(self, body: list[ast.stmt]) -> None:
+        """Makes functions of the program of those defined in this one; they stand for their names from then on."""
+        bound = _bound_names(body)
+        for statement in body:
+            for node in inner_nodes(statement):
+                match node:
+                    case ast.FunctionDef(name=name):
+                        bound.append(name)
+                        self._add_nested(name, node, bound)
+                    case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda() as function):
+                        self._add_nested(name, function, bound)
+
+    def _add_nested(self, name: str, node: Nested, bound: list[str]) -> None:
+        assert self._define is not None
+        if bound.count(name) > 1 or name in self._nested:
+            raise self._unsupported(f"the nested function '{name}' has its name from several statements", node)
+        if isinstance(node, ast.FunctionDef) and node.decorator_list or node.args.defaults:
+            raise self._unsupported("a nested function has no decorators and default values in kernels", node)
+        params = [arg.arg for arg in node.args.args]
+        own = {*params, *_bound_names(node.body if isinstance(node.body, list) else [])}
+        used = [inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name) and inner.id not in own]
+        if name in used:
+            raise self._unsupported(f"'{name}' calls itself", node, "write the recursion as a loop")
+        walker = FunctionWalker(
+            self._resolve, self._first_line, self._spans, self._lines, self._parameters, self._define
+        )
+        around = [self._nested[one].captured for one in used if one in self._nested]
+        names = [one for one in used if one not in self._nested and one in self._locals] + sum(around, [])
+        captured = sorted(set(names) - own)
+        if set(sum(around, [])) & own:
+            raise self._unsupported("a nested function hides a variable that another one it calls reads", node)
+        walker._nested = {one: self._nested[one] for one in used if one in self._nested}
+        callee = self._define(walker.function(node, name, captured))
+        self._nested[name] = _NestedFunction(callee, params, captured)
 
     def _span(self, node: ast.expr | ast.stmt) -> str:
         if not self._spans:
@@ -183,6 +250,10 @@ class FunctionWalker:
     def _stmt(self, node: ast.stmt) -> str:
         span = self._span(node)
         match node:
+            case ast.FunctionDef(name=name) if name in self._nested:
+                return "(pass)"
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda()) if name in self._nested:
+                return "(pass)"
             case ast.Assign(targets=targets, value=value):
                 if len(targets) == 1:
                     return f"(set{span} {self._target(targets[0])} {self._expr(value)})"
@@ -238,6 +309,8 @@ class FunctionWalker:
         if node is None:
             return "none"
         match node:
+            case ast.Name(id=name) if name in self._nested:
+                raise self._unsupported(f"the nested function '{name}' can only be called", node)
             case ast.Name(id=name):
                 return _local(name) if name in self._locals else self._free(name, [], node)
             case ast.Constant(value=value):
@@ -269,15 +342,23 @@ class FunctionWalker:
         )
 
     def _call(self, node: ast.Call) -> str:
-        callee = self._expr(node.func)
+        nested = self._nested.get(node.func.id) if isinstance(node.func, ast.Name) else None
+        callee = nested.callee if nested else self._expr(node.func)
         given = [self._expr(arg) for arg in node.args]
         parameters = self._parameters(callee, node)
+        if nested:
+            # Variables around it are read when it is called, as Python does.
+            parameters = [(name, None) for name in nested.params]
+            if len(given) > len(parameters) or not node.keywords and len(given) < len(parameters):
+                expected = f"expected {len(parameters)} arguments, got {len(given)}"
+                raise self._unsupported(f"the nested function '{ast.unparse(node.func)}': {expected}", node)
         if parameters is not None and (node.keywords or len(given) < len(parameters)):
             given = self._matched(node, given, parameters)
         elif node.keywords:
             raise self._unsupported(
                 "calls in kernels take positional arguments", node.keywords[0], "drop the argument's name"
             )
+        given += map(_local, nested.captured if nested else [])
         return f"(call{self._span(node)} {callee} " + " ".join(given) + ")"
 
     def _matched(self, node: ast.Call, given: list[str], parameters: list[tuple[str, str | None]]) -> list[str]:

@@ -44,7 +44,7 @@ UNSUPPORTED, TYPING = errors.UnsupportedError, errors.TypingError
 CASES = {
     "try": ("try:\n    x[0] = 1\nexcept ValueError:\n    pass", UNSUPPORTED, "exceptions cannot be caught", "try"),
     "with": ("with n:\n    pass", UNSUPPORTED, "context managers", "with"),
-    "lambda": ("f = lambda v: v", UNSUPPORTED, "a lambda is not supported", "lambda v: v"),
+    "lambda": ("y = helper(lambda v: v, 1)", UNSUPPORTED, "a lambda is not supported", "lambda v: v"),
     "list comprehension": (
         "y = [v for v in range(3)]",
         UNSUPPORTED,
@@ -55,7 +55,22 @@ CASES = {
     "dict": ("y = {1: 2}", UNSUPPORTED, "a dictionary is not supported", "{1: 2}"),
     "set": ("y = {1, 2}", UNSUPPORTED, "a set is not supported", "{1, 2}"),
     "yield": ("yield n", UNSUPPORTED, "generators", "yield n"),
-    "nested function": ("def inner():\n    pass", UNSUPPORTED, "outside the kernel", "def"),
+    "nested function passed on": (
+        "f = lambda v: v\ny = helper(f, 1)",
+        UNSUPPORTED,
+        "nested function 'f' can only be called",
+        "f",
+    ),
+    "nested function twice": ("def f():\n    pass\nf = 2", UNSUPPORTED, "'f' has its name from several", "def"),
+    "nested function with defaults": ("f = lambda v=1: v", UNSUPPORTED, "no decorators and default", "lambda v=1: v"),
+    "nested recursion": ("def f(a):\n    return f(a)\ny = f(1)", UNSUPPORTED, "'f' calls itself", "def"),
+    "nested function called wrongly": (
+        "f = lambda v: v\ny = f(1, 2)",
+        UNSUPPORTED,
+        "expected 1 arguments, got 2",
+        "f(1, 2)",
+    ),
+    "nonlocal": ("def f(a):\n    nonlocal n\n    n = a", UNSUPPORTED, "a nonlocal statement", "nonlocal n"),
     "import": ("import os", UNSUPPORTED, "import at module level", "import os"),
     "global": ("global q", UNSUPPORTED, "frozen", "global q"),
     "delete": ("q = 1\ndel q", UNSUPPORTED, "a del statement is not supported", "del q"),

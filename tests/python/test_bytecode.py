@@ -28,7 +28,7 @@ SOURCES = [
 ]
 PYTHONS = [sys.executable, *sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.1[1-9].*/bin/python")))]
 # What is not among a kernel's constructs, in the words of the messages.
-REFUSED = ("is not supported in kernels", "a nested function", "generators", "plain positional")
+REFUSED = ("is not supported in kernels", "in kernels", "caught", "generators", "plain positional")
 
 
 @pytest.mark.parametrize("python", PYTHONS)
@@ -147,6 +147,7 @@ CONSTRUCTS = {
     "strings": "s = 'it\\'s' \"\\n\"\nreturn s == 'a', 'b' 'c'",
     "lambda": "f = lambda a: a + 1\nreturn f(n)",
     "nested function": "def f(a, b):\n    if a:\n        return b\n    return 2\nreturn f(n, m)",
+    "closures": "k = 3\ndef f(a):\n    def g(b):\n        return a * b + k\n    return g(2) + g(n)\nh = lambda a: f(a) + k * m\nk += 1\nreturn h(n), f(m)",
     "is": "return n is None, m is not None, n == None\n",
     "is in a condition": "if n is None or m is not None:\n    return 1\nreturn 2",
     "for over a tuple": "s = 0\nfor i in (1, n, 3):\n    s += i\nreturn s",

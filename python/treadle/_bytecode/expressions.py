@@ -170,7 +170,10 @@ class Machine:
         state.stack.append(value)
 
     def _pop(self, state: State) -> ast.expr:
-        return self._as_value(state.stack.pop())
+        value = self._as_value(state.stack.pop())
+        if isinstance(value, ast.FunctionDef):
+            raise NotUnderstood("a nested function has no decorators and can only be called in kernels", state.line)
+        return value
 
     @staticmethod
     def _as_value(value: ast.expr) -> ast.expr:
@@ -216,6 +219,8 @@ class Machine:
             case "function":
                 if not isinstance(stack[-1], (ast.Lambda, ast.FunctionDef)):
                     raise self.fail(at, "what the function is made of is not understood")
+            case "closure":
+                stack[-2:] = stack[-1:]
             case "iter":
                 iterator = Iterator()
                 iterator.iterable = self._pop(state)

@@ -27,6 +27,7 @@ _EFFECTS = {
     "copy": 1,
     "swap": 0,
     "function": 0,
+    "closure": -1,
     "jump": 0,
     "return": -1,
 }

@@ -102,6 +102,7 @@ _COMPREHENSIONS = {
     "<listcomp>": "a list comprehension",
     "<setcomp>": "a set comprehension",
 }
+_CLOSURE = 8  # the flag of MAKE_FUNCTION
 _COMPARE_SHIFT = 5 if sys.version_info >= (3, 13) else 4 if sys.version_info >= (3, 12) else 0
 
 
@@ -205,10 +206,14 @@ class _Reader:
         elif name == "CALL_INTRINSIC_1" and argument == 5:
             self.add("unary", "+", name=name)
         elif name == "MAKE_FUNCTION" or name == "SET_FUNCTION_ATTRIBUTE":
-            if name == "SET_FUNCTION_ATTRIBUTE" or (argument and sys.version_info < (3, 13)):
-                what = "a nested function with default values, annotations or variables of its surroundings"
-                raise NotUnderstood(f"{what} is not understood in bytecode ({name})", self.line)
-            self.add("function", None, name=name)
+            # Until 3.12 one instruction does both.
+            if name == "MAKE_FUNCTION":
+                self.add("function", name=name)
+            if argument == _CLOSURE:
+                self.add("closure", name=name)
+            elif argument:
+                what = "a nested function has no default values and annotations in kernels"
+                raise NotUnderstood(f"bytecode instruction {name}: {what}", self.line)
         else:
             what = f"{_CONSTRUCTS[name]} is not supported in kernels" if name in _CONSTRUCTS else "it is not understood"
             raise NotUnderstood(f"bytecode instruction {name}: {what}", self.line)
