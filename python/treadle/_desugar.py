@@ -36,8 +36,20 @@ def _contains(node: ast.AST, kind: type[ast.AST]) -> bool:
 
 
 def _stored(nodes: Sequence[ast.AST]) -> set[str]:
-    names = (inner for node in nodes for inner in inner_nodes(node) if isinstance(inner, ast.Name))
+    names = (inner for inner in inner_nodes(*nodes) if isinstance(inner, ast.Name))
     return {name.id for name in names if isinstance(name.ctx, ast.Store)}
+
+
+def is_needed(function: ast.AST) -> bool:
+    """Whether anything in a function has to be written otherwise, or has functions in it, where that may be."""
+    for node in inner_nodes(function):
+        if isinstance(node, (ast.NamedExpr, ast.FunctionDef)) and node is not function:
+            return True
+        if isinstance(node, (ast.For, ast.While)) and node.orelse:
+            return True
+        if isinstance(node, ast.For) and not isinstance(node.iter, ast.Call):
+            return True
+    return False
 
 
 def _placed(new: _Statement, old: ast.AST) -> _Statement:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from treadle._desugar import Desugarer, NotPossible
+from treadle._desugar import Desugarer, NotPossible, is_needed
 from treadle._source import Carried, Definition, Source, identity, source_of
 from treadle._syntax import FunctionWalker, UnsupportedSyntax, inner_nodes, number_text
 from treadle._types import SUPPORTED
@@ -118,7 +118,7 @@ class Program:
         return number
 
     def _desugared(self, node: Definition, look_up: Callable[..., tuple[Any, int]]) -> Definition:
-        if isinstance(node, ast.Lambda):
+        if isinstance(node, ast.Lambda) or not is_needed(node):
             return node
         local = {arg.arg for arg in node.args.args} | {
             inner.id for inner in inner_nodes(node) if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 _BINARY = {
@@ -116,22 +116,29 @@ def _local(name: str) -> str:
 
 
 Nested = ast.FunctionDef | ast.Lambda
+_FUNCTIONS = {ast.FunctionDef, ast.Lambda}
+_LEAVES = {ast.Name, ast.Constant, str, type(None)}
 
 
-def inner_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and all below it, without what belongs to functions defined there."""
-    yield node
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, (ast.FunctionDef, ast.Lambda)):
-            yield child
-        else:
-            yield from inner_nodes(child)
+def inner_nodes(*nodes: ast.AST) -> list[ast.AST]:
+    """Nodes and all below them, without what belongs to functions defined there."""
+    found = list(nodes)
+    for node in found:  # grows on the way
+        kind = type(node)
+        if kind in _LEAVES or kind in _FUNCTIONS and node not in nodes:
+            continue
+        for field in kind._fields:
+            value = getattr(node, field, None)
+            if type(value) is list:
+                found += value
+            elif value is not None and isinstance(value, ast.AST):
+                found.append(value)
+    return found
 
 
-def _bound_names(nodes: Sequence[ast.AST]) -> list[str]:
-    """The names assigned in some statements, as often as they are."""
-    names = (inner for node in nodes for inner in inner_nodes(node) if isinstance(inner, ast.Name))
-    return [name.id for name in names if isinstance(name.ctx, ast.Store)]
+def _bound_names(nodes: list[ast.AST]) -> list[str]:
+    """The names assigned among the nodes, as often as they are."""
+    return [node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
 
 
 # resolve(name, attributes, node) gives the text of a free name with its attribute chain, and how many attributes that covers.
@@ -176,11 +183,13 @@ class FunctionWalker:
         if args.vararg or args.kwarg or args.kwonlyargs or args.posonlyargs:
             raise self._unsupported("a kernel's parameters are plain positional names", node)
         params = [*(arg.arg for arg in args.args), *captured]
-        body = node.body if isinstance(node.body, list) else []
-        self._locals = {*params, *_bound_names(body)}
+        inner = inner_nodes(node)
+        bound = _bound_names(inner)
+        self._locals = {*params, *bound}
         head = f"(fn {name} ({' '.join(map(_local, params))})"
         if isinstance(node, ast.Lambda):
             return f"{head} (return {self._expr(node.body)}))"
+        body = node.body
         if (
             body
             and isinstance(body[0], ast.Expr)
@@ -189,21 +198,22 @@ class FunctionWalker:
         ):
             body = body[1:]  # the docstring
         if self._define is not None:
-            self._define_nested(body)
+            self._define_nested(inner[1:], bound)
         statements = " ".join(self._stmt(statement) for statement in body)
         return f"{head} {statements})"
 
-    def _define_nested(self, body: list[ast.stmt]) -> None:
+    def _define_nested(self, nodes: list[ast.AST], bound: list[str]) -> None:
         """Makes functions of the program of those defined in this one; they stand for their names from then on."""
-        bound = _bound_names(body)
-        for statement in body:
-            for node in inner_nodes(statement):
-                match node:
-                    case ast.FunctionDef(name=name):
-                        bound.append(name)
-                        self._add_nested(name, node, bound)
-                    case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda() as function):
-                        self._add_nested(name, function, bound)
+        definitions: list[tuple[str, Nested]] = []
+        for node in nodes:
+            match node:
+                case ast.FunctionDef(name=name):
+                    bound.append(name)
+                    definitions.append((name, node))
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda() as function):
+                    definitions.append((name, function))
+        for name, definition in sorted(definitions, key=lambda one: (one[1].lineno, one[1].col_offset)):
+            self._add_nested(name, definition, bound)
 
     def _add_nested(self, name: str, node: Nested, bound: list[str]) -> None:
         assert self._define is not None
@@ -212,7 +222,7 @@ class FunctionWalker:
         if isinstance(node, ast.FunctionDef) and node.decorator_list or node.args.defaults:
             raise self._unsupported("a nested function has no decorators and default values in kernels", node)
         params = [arg.arg for arg in node.args.args]
-        own = {*params, *_bound_names(node.body if isinstance(node.body, list) else [])}
+        own = {*params, *_bound_names(inner_nodes(node))}
         used = [inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name) and inner.id not in own]
         if name in used:
             raise self._unsupported(f"'{name}' calls itself", node, "write the recursion as a loop")
