@@ -1,8 +1,8 @@
 """Source text from bytecode, for functions that have none.
 
 ``text_of`` gives a Python function with the same behaviour. It is compiled again and compared with the original instruction by
-instruction, so text that means anything else is never given out. The steps are a module each: instructions (one form for all
-versions of Python), graph, expressions, statements, layout.
+instruction, so text that means anything else is never given out. The steps are a module each: opcodes and instructions (one
+form for all versions of Python), graph, steps and expressions, statements, layout.
 
 The package imports nothing of Treadle.
 """

@@ -10,9 +10,10 @@ import ast
 import dataclasses
 from typing import cast
 
-from .expressions import Item, Iterator, Machine, State
+from .expressions import Machine
 from .graph import immediate_dominators, reverse_postorder
 from .instructions import NotUnderstood
+from .steps import Item, Iterator, State
 
 _MOST_COPIES = 40  # nodes written more than once
 
