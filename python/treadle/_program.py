@@ -104,7 +104,7 @@ class Program:
             outer = self._first
             self._first = 1 + before
             node = self._desugared(node, look_up)
-            lines = [""] * before + source.text.splitlines()
+            lines = [""] * before + source.text.split("\n")
             walker = FunctionWalker(resolve, self._first, lines=lines, parameters=self._parameters, define=define)
             self._texts[number] = walker.function(node, _identifier(function.__code__.co_name))
             self._first = outer

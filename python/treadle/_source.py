@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import io
 import sys
 import types
 from typing import NamedTuple
@@ -25,7 +26,7 @@ class Source(NamedTuple):
 
     def describe(self, line: int, column: int, end: int) -> str:
         """The place of an error: file, line number, the line and a caret under it."""
-        lines = self.text.splitlines()
+        lines = self.text.split("\n")
         text = lines[line] if 0 <= line < len(lines) else ""
         margin = "".join("\t" if letter == "\t" else " " for letter in text[:column])
         caret = margin + "^" * max(1, end - column)
@@ -54,7 +55,7 @@ class Source(NamedTuple):
         """The lambda at its place, with spaces for all that stands around it."""
         assert self.span is not None
         line, column, end_line, end_column = self.span
-        lines = [text.encode() for text in self.text.splitlines()[: end_line + 1]]
+        lines = [text.encode() for text in self.text.split("\n")[: end_line + 1]]
         lines[end_line] = lines[end_line][:end_column]
         lines[line] = b" " * column + lines[line][column:]
         return "(\n" + "\n".join(text.decode() for text in lines) + "\n)"
@@ -89,7 +90,7 @@ def source_of(function: types.FunctionType) -> tuple[Source, Definition, int]:
     code = function.__code__
     missing = object()
     kept = function.__dict__.get("_treadle_source", missing)
-    for source in (_written_source(code) if kept is missing else kept, _carried.get(identity(function))):
+    for source in (_carried.get(identity(function)), _written_source(code) if kept is missing else kept):
         found = source.parse(code.co_name) if source is not None else None
         if source is None or found is None:
             continue
@@ -122,11 +123,10 @@ def _written_source(code: types.CodeType) -> Source | None:
             return Source(code.co_filename, first, "".join(lines))
         except (OSError, TypeError, SyntaxError):
             pass
-    text = _whole_text(code)
-    tree = _tree(text) if text else None
-    if text is None or tree is None:
+    lines = _lines_of(code)
+    tree = _tree("".join(lines)) if lines else None
+    if tree is None:
         return None
-    lines = text.splitlines(keepends=True)
     if code.co_name == "<lambda>":
         node = _lambda_of(tree, code)
         if node is None:
@@ -142,15 +142,16 @@ def _written_source(code: types.CodeType) -> Source | None:
     return None
 
 
-def _whole_text(code: types.CodeType) -> str | None:
+def _lines_of(code: types.CodeType) -> list[str]:
+    """All lines of the file that a code object is from, or may be from."""
     try:
-        return "".join(inspect.findsource(code)[0])
+        return inspect.findsource(code)[0]
     except (OSError, TypeError):
         pass
     options = sys.orig_argv
     if code.co_filename == "<string>" and "-c" in options[:-1]:
-        return options[options.index("-c") + 1]
-    return None
+        return io.StringIO(options[options.index("-c") + 1]).readlines()
+    return []
 
 
 @functools.lru_cache(maxsize=4)

@@ -73,19 +73,19 @@ class Copy:
         return self.copy[config]
 
 
-def load_kernels():
-    path = ROOT / "tests/differential/test_kernels.py"
-    spec = importlib.util.spec_from_file_location("kernels_by_bytecode", path)
+def load_tests(name):
+    path = ROOT / f"tests/differential/{name}.py"
+    spec = importlib.util.spec_from_file_location(f"{name}_by_bytecode", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
-    return module
+    return vars(module)
 
 
-KERNELS = load_kernels()
+TESTS = load_tests("test_kernels") | load_tests("test_sugar")
 PLAIN_TESTS = [
     name
-    for name, test in vars(KERNELS).items()
+    for name, test in TESTS.items()
     if name.startswith("test_")
     and not getattr(test, "pytestmark", None)
     and set(inspect.signature(test).parameters) in ({"check_kernel"}, {"check_kernel", "numbers"})
@@ -106,7 +106,7 @@ def test_kernels(name, check_kernel, sampled):
     def check(kernel, *args, **keywords):
         check_kernel(Copy(kernel), *args, **keywords)
 
-    test = getattr(KERNELS, name)
+    test = TESTS[name]
     test(*([check, sampled] if "numbers" in inspect.signature(test).parameters else [check]))
 
 
@@ -246,14 +246,14 @@ def test_device_lambdas_on_one_line():
 
 def test_error_in_a_lambda(tmp_path):
     path = tmp_path / "lambdas.py"
-    line = "kernels = [cuda.jit(lambda x: x[0]), cuda.jit(lambda x: x[0] & 1.5), cuda.jit(lambda x: x[1])]"
-    path.write_text(f"from treadle import cuda\n{line}\n")
+    line = "kernels = ['ä€', cuda.jit(lambda x: x[0]), cuda.jit(lambda x: x[0] & 1.5), cuda.jit(lambda x: x[1])]"
+    path.write_text(f"from treadle import cuda\n# a page ends here: \x0c\n{line}\n")
     spec = importlib.util.spec_from_file_location("lambdas", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     with pytest.raises(errors.TypingError) as caught:
-        module.kernels[1][1, 1](td.zeros(2))
-    place = f'  File "{path}", line 2\n    {line}\n    ' + " " * line.index("x[0] & 1.5") + "^" * len("x[0] & 1.5")
+        module.kernels[2][1, 1](td.zeros(2))
+    place = f'  File "{path}", line 3\n    {line}\n    ' + " " * line.index("x[0] & 1.5") + "^" * len("x[0] & 1.5")
     assert place in str(caught.value)
 
 
