@@ -104,9 +104,8 @@ class Desugarer:
     def _statement(self, node: ast.stmt) -> list[ast.stmt]:
         before: list[ast.stmt] = []
         match node:
-            case ast.FunctionDef(name=name, args=args, body=body):
-                made = ast.FunctionDef(name, args, self.body(body), node.decorator_list, node.returns)
-                return [ast.copy_location(made, node)]
+            case ast.FunctionDef():
+                return [self._nested(node)]
             case ast.If(test=test, body=body, orelse=orelse):
                 test = self._hoist(test, before)
                 return [*before, ast.copy_location(ast.If(test, self.body(body), self.body(orelse)), node)]
@@ -125,6 +124,20 @@ class Desugarer:
                 value = self._hoist(value, before)
                 return [*before, ast.copy_location(ast.Expr(value), node)]
         return [node]
+
+    def _nested(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        own = {arg.arg for arg in node.args.args} | _stored(node.body)
+
+        def length_of(iterable: ast.expr) -> int | None:
+            base = iterable
+            while isinstance(base, ast.Attribute):
+                base = base.value
+            return None if isinstance(base, ast.Name) and base.id in own else self._length_of(iterable)
+
+        inner = Desugarer(length_of)
+        inner._numbers = self._numbers
+        made = ast.FunctionDef(node.name, node.args, inner.body(node.body), node.decorator_list, node.returns)
+        return ast.copy_location(made, node)
 
     def _assignment(self, node: ast.Assign, targets: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
         for target in targets:

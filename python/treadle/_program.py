@@ -70,7 +70,10 @@ class Program:
             if known is function:
                 return number
         number = len(self._functions)
-        source, node, before = source_of(function)
+        try:
+            source, node, before = source_of(function)
+        except RecursionError:
+            raise CompileError(f"kernel '{function.__name__}': an expression is nested too deeply") from None
         self._functions.append(function)
         self._texts.append("")
         self._sources.append(source)
@@ -120,9 +123,14 @@ class Program:
     def _desugared(self, node: Definition, look_up: Callable[..., tuple[Any, int]]) -> Definition:
         if isinstance(node, ast.Lambda) or not is_needed(node):
             return node
-        local = {arg.arg for arg in node.args.args} | {
-            inner.id for inner in inner_nodes(node) if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
-        }
+        bound = [arg.arg for arg in node.args.args]
+        lengths: dict[str, int] = {}
+        for inner in inner_nodes(node):
+            match inner:
+                case ast.Name(id=name, ctx=ast.Store()):
+                    bound.append(name)
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Tuple(elts=elements)):
+                    lengths[name] = len(elements)
 
         def length_of(iterable: ast.expr) -> int | None:
             chain: list[str] = []
@@ -130,8 +138,10 @@ class Program:
             while isinstance(base, ast.Attribute):
                 chain.insert(0, base.attr)
                 base = base.value
-            if not isinstance(base, ast.Name) or base.id in local:
+            if not isinstance(base, ast.Name):
                 return None
+            if base.id in bound:
+                return lengths.get(base.id) if not chain and bound.count(base.id) == 1 else None
             value, used = look_up(base.id, chain, iterable)
             return len(value) if used == len(chain) and isinstance(value, tuple) else None
 

@@ -95,6 +95,9 @@ def loops_over_tuples(x, out):
         out[i, 2] += f(i)
     for v in ():
         out[i, 2] = 7
+    held = (x[i], 2, i)
+    for v in held:
+        out[i, 2] += v
 
 
 def test_loops_over_tuples(check_kernel):

@@ -92,6 +92,12 @@ CASES = {
     "complex literal": ("y = 1j", UNSUPPORTED, "complex", "1j"),
     "walrus in a target": ("x[(k := n)] = 2", UNSUPPORTED, "an assignment expression .* in this place", "k := n"),
     "walrus in an update": ("x[0] += (k := n)", UNSUPPORTED, "an assignment expression .* in this place", "k := n"),
+    "tuple hidden by a parameter": (
+        "def f(LONG):\n    for v in LONG:\n        pass\nf(x)",
+        UNSUPPORTED,
+        r"runs over range",
+        None,
+    ),
     "long tuple in a loop": ("for v in LONG:\n    pass", UNSUPPORTED, "300 are too many", "LONG"),
     "star": ("a, *b = (1, 2, 3)", UNSUPPORTED, "names and array elements", "*b"),
     "unknown name": ("y = undefined_name + 1", UNSUPPORTED, "name 'undefined_name' is not defined", "undefined_name"),

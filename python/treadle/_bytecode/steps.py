@@ -103,6 +103,9 @@ def constant(value: object) -> ast.expr:
     """The tree of a constant as it stands in source text: no negative numbers, no tuples."""
     if isinstance(value, tuple):
         return ast.Tuple([constant(item) for item in value], ast.Load())
+    if isinstance(value, slice):
+        limits = [None if limit is None else constant(limit) for limit in (value.start, value.stop, value.step)]
+        return ast.Slice(*limits)
     if isinstance(value, (int, float)) and not isinstance(value, bool) and str(value).startswith("-"):
         return ast.UnaryOp(ast.USub(), ast.Constant(-value))
     return ast.Constant(cast(Any, value))
