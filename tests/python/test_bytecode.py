@@ -198,6 +198,15 @@ def test_refused(body, message):
         names["kernel"][1, 1](td.zeros(1), 1)
 
 
+def test_text_that_does_something_else_is_refused():
+    """Python has folded the or, and would fold all the rest of text made from what it left."""
+    names = {}
+    exec("from treadle import cuda\n@cuda.jit\ndef kernel(x, n):\n    x[0] = (3 or n) << 1\n", names)
+    message = "'kernel'.*bytecode instruction .*: no text is found that does the same\n  File \"<string>\", line 4\n"
+    with pytest.raises(errors.UnsupportedError, match=message):
+        names["kernel"][1, 1](td.zeros(1), 1)
+
+
 def test_text_of_other_code_is_not_taken():
     """Two texts of one file name: what linecache knows of it belongs to one of them."""
     import linecache

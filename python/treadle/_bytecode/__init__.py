@@ -14,7 +14,7 @@ import types
 
 from .expressions import Machine
 from .graph import Graph, Merging
-from .instructions import Instruction, NotUnderstood, read, same_behaviour
+from .instructions import Instruction, NotUnderstood, difference, read, same_behaviour
 from .layout import Layout
 from .statements import Structure
 
@@ -31,12 +31,14 @@ def text_of(code: types.CodeType) -> str:
     for merging in Merging:
         try:
             text = _text(code, instructions, merging)
+            _check(text, instructions)
+            return text
         except NotUnderstood as error:
             problem = problem or error
-            continue
-        if _compiles_to(text, instructions):
-            return text
-    raise problem or NotUnderstood("its bytecode is not understood", code.co_firstlineno)
+        except LookupError:
+            problem = problem or NotUnderstood("its bytecode takes what is not there", code.co_firstlineno)
+    assert problem is not None
+    raise problem
 
 
 def does_the_same(node: ast.FunctionDef | ast.Lambda, code: types.CodeType) -> bool:
@@ -104,9 +106,13 @@ def _function_in(code: types.CodeType) -> types.CodeType:
     return next(constant for constant in code.co_consts if isinstance(constant, types.CodeType))
 
 
-def _compiles_to(text: str, instructions: list[Instruction]) -> bool:
+def _check(text: str, instructions: list[Instruction]) -> None:
+    """Refuses text that does not do what the instructions do."""
     try:
-        compiled = _function_in(compile(text, "<kernel>", "exec", dont_inherit=True))
-        return same_behaviour(read(compiled), instructions)
-    except (NotUnderstood, SyntaxError, ValueError):
-        return False
+        compiled = read(_function_in(compile(text, "<kernel>", "exec", dont_inherit=True)))
+    except (SyntaxError, ValueError):
+        raise NotUnderstood("its bytecode gives no text that compiles", instructions[0].line) from None
+    found = difference(instructions, compiled)
+    if found is not None:
+        what = "no text is found that does the same"
+        raise NotUnderstood(f"bytecode instruction {found.name or found.op}: {what}", found.line)

@@ -13,7 +13,11 @@ from typing import NamedTuple, cast
 
 from .graph import Graph
 from .instructions import NotUnderstood
-from .steps import NotPure, State, Steps
+from .steps import State, Steps
+
+
+class _NotPure(Exception):
+    """What was tried as part of an expression holds a statement."""
 
 
 class Edge(NamedTuple):
@@ -57,6 +61,8 @@ def _joined(op: ast.boolop, *values: ast.expr) -> ast.expr:
 
 
 class Machine(Steps):
+    """Executes runs of instructions."""
+
     def __init__(self, graph: Graph, nested: Callable[[types.CodeType], ast.expr | ast.stmt]) -> None:
         super().__init__(graph, nested)
         self._cleanups: dict[int, set[int]] = {}  # last branch of a comparison chain -> where its early ends come by
@@ -87,7 +93,7 @@ class Machine(Steps):
                 continue
             self.step(at, state)
             if pure and state.statements:
-                raise NotPure
+                raise _NotPure
             at = instruction.next[0]
         return Stop("goto", at)
 
@@ -160,7 +166,7 @@ class Machine(Steps):
             if decision.no.to != meeting:
                 raise self.fail(decision.no.to, "an expression like this is not understood")
             return _joined(ast.Or() if decision.negated else ast.And(), decision.no.value, along(decision.yes))
-        except NotPure:
+        except _NotPure:
             raise self.fail(decision.yes.to, "an expression like this is not understood") from None
 
     def _decide(self, at: int, value: ast.expr, stack: list[ast.expr]) -> Decision:
@@ -188,7 +194,7 @@ class Machine(Steps):
         state = State(stack[:])
         try:
             stop = self.run(at, state, outer, pure=True, outer=outer)
-        except (NotPure, NotUnderstood):
+        except (_NotPure, NotUnderstood):
             return None
         if stop.kind != "branch" or len(state.stack) != len(stack) or state.statements:
             return None

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from .opcodes import Entry, NotUnderstood, Reader
 
-__all__ = ["Instruction", "NotUnderstood", "read", "same_behaviour"]
+__all__ = ["Instruction", "NotUnderstood", "difference", "read", "same_behaviour"]
 
 
 class Instruction(NamedTuple):
@@ -151,16 +151,20 @@ def _same_argument(one: Any, other: Any) -> bool:
 
 
 def same_behaviour(one: list[Instruction], other: list[Instruction]) -> bool:
-    """Whether two functions do the same, instruction by instruction, whatever the order of their blocks: a bisimulation."""
+    """Whether two functions do the same, instruction by instruction, whatever the order of their blocks."""
+    return difference(one, other) is None
+
+
+def difference(one: list[Instruction], other: list[Instruction]) -> Instruction | None:
+    """The first instruction of one function that does what the other does not: both are followed side by side (a bisimulation)."""
     seen = {(0, 0)}
     waiting = [(0, 0)]
-    while waiting:
-        a, b = waiting.pop()
+    for a, b in waiting:  # grows on the way
         left, right = one[a], other[b]
         if left.op != right.op or len(left.next) != len(right.next) or not _same_argument(left.arg, right.arg):
-            return False
+            return left
         for pair in zip(left.next, right.next, strict=True):
             if pair not in seen:
                 seen.add(pair)
                 waiting.append(pair)
-    return True
+    return None

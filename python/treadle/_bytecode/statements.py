@@ -33,6 +33,7 @@ class Node:
     repeats: bool = False  # the begin of a loop
     loop: set[int] = dataclasses.field(default_factory=set)
     line: int = 0
+    target: ast.expr | None = None  # of a for loop
 
     def is_bare_return(self) -> bool:
         return self.kind == "return" and not self.statements and self.test is None
@@ -255,12 +256,13 @@ class Structure:
 
     def _for(self, node: Node, context: _Context) -> list[ast.stmt]:
         body, exit = node.next
-        first = body.statements[0] if body.statements else None
-        if not (isinstance(first, ast.Assign) and isinstance(first.value, Item)) or body.repeats:
-            raise self._fail(node)
-        target = first.targets[0]
-        body.statements = body.statements[1:]
-        statement = ast.For(target, cast(ast.expr, node.test), [], [])
+        if node.target is None:
+            first = body.statements[0] if body.statements else None
+            if not (isinstance(first, ast.Assign) and isinstance(first.value, Item)) or body.repeats:
+                raise self._fail(node)
+            node.target = first.targets[0]
+            body.statements = body.statements[1:]
+        statement = ast.For(node.target, cast(ast.expr, node.test), [], [])
         return self._loop(node, body, exit, context, statement)
 
     def _while(self, node: Node, context: _Context) -> list[ast.stmt]:

@@ -41,10 +41,6 @@ _COMPARE: dict[str, ast.cmpop] = {
 }
 
 
-class NotPure(Exception):
-    """What was tried as part of an expression holds a statement."""
-
-
 # What stands on the stack beside trees. All are trees for the type checker's sake only.
 
 
@@ -240,7 +236,7 @@ class Steps:
             raise self.fail(at, "what it drops is not understood")
         value = self._pop(state)
         if not state.at_base():
-            raise NotPure
+            raise self.fail(at, "what it drops is not understood")
         state.emit(ast.Expr(value))
 
     def _store(self, at: int, state: State, target: ast.expr) -> None:
