@@ -16,7 +16,7 @@ _ALIASES = {
     "abs": "absolute",
     "true_divide": "divide",
     "mod": "remainder",
-    "conjugate": "positive",
+    "conj": "conjugate",
     "acos": "arccos",
     "acosh": "arccosh",
     "asin": "arcsin",

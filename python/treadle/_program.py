@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 import builtins
-import inspect
 import math
-import textwrap
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from treadle._syntax import FunctionWalker, UnsupportedSyntax, number_text
+from treadle._desugar import Desugarer, NotPossible, is_needed
+from treadle._source import Carried, Definition, Source, identity, source_of
+from treadle._syntax import FunctionWalker, UnsupportedSyntax, inner_nodes, number_text
 from treadle._types import SUPPORTED
 from treadle.cuda._intrinsics import NOT_YET, Intrinsic
 from treadle.errors import CompileError, UnsupportedError
@@ -48,96 +49,44 @@ _BUILTINS = _builtin_names()
 _MOST_CONSTANT_BYTES = 1 << 20  # the text of a kernel holds them
 
 
-# Source text that came along with pickled kernels, by what identifies their functions.
-_carried: dict[tuple[str, int, bytes], tuple[str, int, str]] = {}
-
-
-def _identity(function: types.FunctionType) -> tuple[str, int, bytes]:
-    code = function.__code__
-    return (code.co_name, code.co_firstlineno, code.co_code)
-
-
-def take_sources(sources: dict[tuple[str, int, bytes], tuple[str, int, str]]) -> None:
-    """Keeps source text for functions whose files are not here."""
-    _carried.update(sources)
-
-
-class Source:
-    """Where a function stands: file, first line and text, dedented."""
-
-    @classmethod
-    def of(cls, function: types.FunctionType) -> Source:
-        """The text kept when the function was decorated, or the file's now."""
-        kept = function.__dict__.get("_treadle_source")
-        return kept if isinstance(kept, cls) else cls(function)
-
-    def __init__(self, function: types.FunctionType) -> None:
-        try:
-            # Of the code, not the function: a wrapper made with functools.wraps has a text of its own.
-            lines, self.first_line = inspect.getsourcelines(function.__code__)
-            self.file = function.__code__.co_filename
-            self.text = "".join(lines)
-        except (OSError, TypeError) as error:
-            if _identity(function) not in _carried:
-                raise CompileError(
-                    f"kernel '{function.__name__}': its source text is not available ({error}); put the kernel into a file"
-                ) from None
-            self.file, self.first_line, self.text = _carried[_identity(function)]
-
-    def describe(self, line: int, column: int, end: int) -> str:
-        """The place of an error: file, line number, the line and a caret under it."""
-        lines = self.text.splitlines()
-        text = lines[line] if 0 <= line < len(lines) else ""
-        margin = "".join("\t" if letter == "\t" else " " for letter in text[:column])
-        caret = margin + "^" * max(1, end - column)
-        return f'  File "{self.file}", line {self.first_line + line}\n    {text}\n    {caret}'
-
-
-def _find(tree: ast.AST, function: types.FunctionType, source: Source) -> ast.FunctionDef | ast.Lambda:
-    if function.__code__.co_name != "<lambda>":
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef) and node.name == function.__code__.co_name:
-                return node
-    wanted = list(function.__code__.co_varnames[: function.__code__.co_argcount])
-    found = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Lambda) and [arg.arg for arg in node.args.args] == wanted
-    ]
-    if len(found) == 1:
-        return found[0]
-    raise CompileError(
-        f"kernel '{function.__name__}': cannot tell which lambda of {source.file}:{source.first_line} is meant"
-    )
-
-
 class Program:
     """The kernel syntax text of a function and of all device functions that it reaches."""
 
     def __init__(self, function: types.FunctionType) -> None:
-        self._functions: list[types.FunctionType] = []
+        self._functions: list[types.FunctionType | None] = []  # None: a function nested in another
         self._first = 1  # line of the tree at which the function being written begins
         self._texts: list[str] = []
-        self.sources: list[tuple[str, int, str]] = []
+        self._sources: list[Source] = []
         self._add(function)
         self.text = "\n".join(self._texts)
+        self.sources = [source[:3] for source in self._sources]
 
-    def portable_sources(self) -> dict[tuple[str, int, bytes], tuple[str, int, str]]:
+    def portable_sources(self) -> Carried:
         """The source text of every function, for a process that does not have the files."""
-        return {_identity(function): source for function, source in zip(self._functions, self.sources, strict=True)}
+        pairs = zip(self._functions, self._sources, strict=True)
+        return {identity(function): tuple(source) for function, source in pairs if function is not None}
 
     def _add(self, function: types.FunctionType) -> int:
         for number, known in enumerate(self._functions):
             if known is function:
                 return number
         number = len(self._functions)
-        source = Source.of(function)
+        try:
+            source, node, before = source_of(function)
+        except RecursionError:
+            raise CompileError(f"kernel '{function.__name__}': an expression is nested too deeply") from None
         self._functions.append(function)
         self._texts.append("")
-        self.sources.append((source.file, source.first_line, source.text))
+        self._sources.append(source)
         names = _free_names(function)
 
-        def resolve(name: str, chain: list[str], node: ast.AST) -> tuple[str, int]:
+        def define(text: str) -> str:
+            self._functions.append(None)
+            self._texts.append(text)
+            self._sources.append(source)
+            return f"(function {len(self._functions) - 1})"
+
+        def look_up(name: str, chain: list[str], node: ast.AST) -> tuple[Any, int]:
             if name not in names and not hasattr(builtins, name):
                 raise UnsupportedSyntax(f"name '{name}' is not defined", node, self._first)
             value = names[name] if name in names else getattr(builtins, name)
@@ -149,17 +98,22 @@ class Program:
                     raise UnsupportedSyntax(f"'{name}' has no attribute '{chain[used]}'", node, self._first)
                 value = getattr(value, chain[used])
                 used += 1
+            return value, used
+
+        def resolve(name: str, chain: list[str], node: ast.AST) -> tuple[str, int]:
+            value, used = look_up(name, chain, node)
             return self._value(value, ".".join([name, *chain[:used]]), node), used
 
         try:
             outer = self._first
-            tree, before = _parse(source.text, function.__code__.co_name == "<lambda>")
-            node = _find(tree, function, source)
             self._first = 1 + before
+            node = self._desugared(node, look_up)
             walker = FunctionWalker(
                 resolve,
                 self._first,
-                lines=[""] * before + source.text.splitlines(),
+                lines=[""] * before + source.text.split("\n"),
+                parameters=self._parameters,
+                define=define,
                 is_python=lambda name: name not in names or names[name] is getattr(builtins, name, None),
             )
             self._texts[number] = walker.function(node, _identifier(function.__code__.co_name))
@@ -172,6 +126,51 @@ class Program:
                 f"{error.message}\n{source.describe(error.line, error.column, error.end)}{hint}"
             ) from None
         return number
+
+    def _desugared(self, node: Definition, look_up: Callable[..., tuple[Any, int]]) -> Definition:
+        if isinstance(node, ast.Lambda) or not is_needed(node):
+            return node
+        bound = [arg.arg for arg in node.args.args]
+        lengths: dict[str, int] = {}
+        for inner in inner_nodes(node):
+            match inner:
+                case ast.Name(id=name, ctx=ast.Store()):
+                    bound.append(name)
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Tuple(elts=elements)):
+                    lengths[name] = len(elements)
+
+        def length_of(iterable: ast.expr) -> int | None:
+            chain: list[str] = []
+            base = iterable
+            while isinstance(base, ast.Attribute):
+                chain.insert(0, base.attr)
+                base = base.value
+            if not isinstance(base, ast.Name):
+                return None
+            if base.id in bound:
+                return lengths.get(base.id) if not chain and bound.count(base.id) == 1 else None
+            value, used = look_up(base.id, chain, iterable)
+            return len(value) if used == len(chain) and isinstance(value, tuple) else None
+
+        try:
+            body = Desugarer(length_of).body(node.body)
+        except NotPossible as error:
+            raise UnsupportedSyntax(error.message, error.node, self._first, error.hint) from None
+        made = ast.FunctionDef(node.name, node.args, body, node.decorator_list, node.returns)
+        return ast.copy_location(made, node)
+
+    def _parameters(self, callee: str, node: ast.AST) -> list[tuple[str, str | None]] | None:
+        """The parameters of a device function, given its text, and the texts of their default values."""
+        if not callee.startswith("(function "):
+            return None
+        function = self._functions[int(callee[len("(function ") : -1])]
+        if function is None:
+            return None
+        code = function.__code__
+        names = code.co_varnames[: code.co_argcount]
+        values = function.__defaults__ or ()
+        defaults: list[str | None] = [self._value(value, "a default value", node) for value in values]
+        return list(zip(names, [None] * (len(names) - len(defaults)) + defaults, strict=True))
 
     def _value(self, value: Any, name: str, node: ast.AST) -> str:
         """The text of what a global name or closure variable holds: frozen now."""
@@ -245,35 +244,6 @@ def _complex_function(name: str) -> Any:
 
 def _identifier(name: str) -> str:
     return name if name.isidentifier() else "lambda_"
-
-
-def _parse(text: str, is_lambda: bool) -> tuple[ast.Module, int]:
-    """The tree of a function's text and the number of lines put before it."""
-    if is_lambda:
-        return ast.parse(_statement(textwrap.dedent(text))), 0
-    # An indented function stands in a block: its comments and strings may begin anywhere, so nothing is taken off its lines.
-    if text[:1].isspace():
-        return ast.parse("if True:\n" + text), 1
-    return ast.parse(text), 0
-
-
-def _statement(text: str) -> str:
-    """The text as something that parses: the source of a lambda may begin inside an expression or be cut after it."""
-    try:
-        ast.parse(text)
-        return text
-    except SyntaxError:
-        start = text.find("lambda")
-        if start < 0:
-            raise
-        for end in range(len(text), start, -1):
-            candidate = " " * start + text[start:end]
-            try:
-                ast.parse(candidate.lstrip())
-                return candidate.lstrip()
-            except SyntaxError:
-                continue
-        raise
 
 
 def _is_namespace(value: Any) -> bool:

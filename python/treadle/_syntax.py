@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import builtins
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 _BINARY = {
     ast.Add: "+",
@@ -71,10 +72,9 @@ _HINTS = {
     "ListComp": "write a loop that stores into an array",
     "List": "use a tuple, or an array argument",
     "Dict": "pass arrays; dictionaries live on the host",
-    "Lambda": "define a function and call it",
+    "Lambda": "give it a name and call it",
     "Yield": "kernels cannot be generators",
     "Await": "kernels cannot be coroutines",
-    "FunctionDef": "define device functions outside the kernel",
     "Import": "import at module level",
     "ImportFrom": "import at module level",
     "Global": "globals are frozen when the kernel is compiled",
@@ -114,35 +114,82 @@ def _local(name: str) -> str:
     return f"{name}'" if name in _RESERVED else name
 
 
+Nested = ast.FunctionDef | ast.Lambda
+_FUNCTIONS = {ast.FunctionDef, ast.Lambda}
+_LEAVES = {ast.Name, ast.Constant, str, type(None)}
+
+
+def inner_nodes(*nodes: ast.AST) -> list[ast.AST]:
+    """Nodes and all below them, without what belongs to functions defined there."""
+    found = list(nodes)
+    for node in found:  # grows on the way
+        kind = type(node)
+        if kind in _LEAVES or kind in _FUNCTIONS and node not in nodes:
+            continue
+        for field in kind._fields:
+            value = getattr(node, field, None)
+            if type(value) is list:
+                found += value
+            elif value is not None and isinstance(value, ast.AST):
+                found.append(value)
+    return found
+
+
+def _bound_names(nodes: list[ast.AST]) -> list[str]:
+    """The names assigned among the nodes, as often as they are."""
+    return [node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+
+
+# resolve(name, attributes, node) gives the text of a free name with its attribute chain, and how many attributes that covers.
+Resolver = Callable[[str, list[str], ast.AST], tuple[str, int]]
+# parameters(callee, node) gives the names and default values of a device function from its text.
+Parameters = Callable[[str, ast.AST], list[tuple[str, str | None]] | None]
+# define(text) makes a nested function one of the program and gives the text that calls it.
+Define = Callable[[str], str]
+
+
+class _NestedFunction(NamedTuple):
+    """A function defined in another: how it is called, its parameters, and variables around it, given as further arguments."""
+
+    callee: str
+    params: list[str]
+    captured: list[str]
+
+
 class FunctionWalker:
-    """Writes one function. ``resolve(name, attributes, node)`` gives the text of a free name with its attribute chain."""
+    """Writes one function."""
 
     def __init__(
         self,
-        resolve: Callable[[str, list[str], ast.AST], tuple[str, int]],
+        resolve: Resolver,
         first_line: int,
         spans: bool = True,
         lines: list[str] | None = None,
+        parameters: Parameters = lambda callee, node: None,
+        define: Define | None = None,
         is_python: Callable[[str], bool] = lambda name: True,
     ) -> None:
         self._resolve = resolve
+        self._parameters = parameters
+        self._define = define
+        self._nested: dict[str, _NestedFunction] = {}
         self._first_line = first_line
         self._spans = spans
         self._lines = lines or []
         self._is_python = is_python
         self._locals: set[str] = set()
 
-    def function(self, node: ast.FunctionDef | ast.Lambda, name: str) -> str:
+    def function(self, node: Nested, name: str, captured: Sequence[str] = ()) -> str:
         args = node.args
         if args.vararg or args.kwarg or args.kwonlyargs or args.posonlyargs:
             raise self._unsupported("a kernel's parameters are plain positional names", node)
-        params = [arg.arg for arg in args.args]
-        self._locals = set(params)
+        params = [*(arg.arg for arg in args.args), *captured]
+        inner = inner_nodes(node)
+        bound = _bound_names(inner)
+        self._locals = {*params, *bound}
+        head = f"(fn {name} ({' '.join(map(_local, params))})"
         if isinstance(node, ast.Lambda):
-            return f"(fn {name} ({' '.join(map(_local, params))}) (return {self._expr(node.body)}))"
-        for inner in ast.walk(node):
-            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
-                self._locals.add(inner.id)
+            return f"{head} (return {self._expr(node.body)}))"
         body = node.body
         if (
             body
@@ -151,8 +198,46 @@ class FunctionWalker:
             and isinstance(body[0].value.value, str)
         ):
             body = body[1:]  # the docstring
+        if self._define is not None:
+            self._define_nested(inner[1:], bound)
         statements = " ".join(self._stmt(statement) for statement in body)
-        return f"(fn {name} ({' '.join(map(_local, params))}) {statements})"
+        return f"{head} {statements})"
+
+    def _define_nested(self, nodes: list[ast.AST], bound: list[str]) -> None:
+        """Makes functions of the program of those defined in this one; they stand for their names from then on."""
+        definitions: list[tuple[str, Nested]] = []
+        for node in nodes:
+            match node:
+                case ast.FunctionDef(name=name):
+                    bound.append(name)
+                    definitions.append((name, node))
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda() as function):
+                    definitions.append((name, function))
+        for name, definition in sorted(definitions, key=lambda one: (one[1].lineno, one[1].col_offset)):
+            self._add_nested(name, definition, bound)
+
+    def _add_nested(self, name: str, node: Nested, bound: list[str]) -> None:
+        assert self._define is not None
+        if bound.count(name) > 1 or name in self._nested:
+            raise self._unsupported(f"the nested function '{name}' has its name from several statements", node)
+        if isinstance(node, ast.FunctionDef) and node.decorator_list or node.args.defaults:
+            raise self._unsupported("a nested function has no decorators and default values in kernels", node)
+        params = [arg.arg for arg in node.args.args]
+        own = {*params, *_bound_names(inner_nodes(node))}
+        used = [inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name) and inner.id not in own]
+        if name in used:
+            raise self._unsupported(f"'{name}' calls itself", node, "write the recursion as a loop")
+        walker = FunctionWalker(
+            self._resolve, self._first_line, self._spans, self._lines, self._parameters, self._define
+        )
+        around = [self._nested[one].captured for one in used if one in self._nested]
+        names = [one for one in used if one not in self._nested and one in self._locals] + sum(around, [])
+        captured = sorted(set(names) - own)
+        if set(sum(around, [])) & own:
+            raise self._unsupported("a nested function hides a variable that another one it calls reads", node)
+        walker._nested = {one: self._nested[one] for one in used if one in self._nested}
+        callee = self._define(walker.function(node, name, captured))
+        self._nested[name] = _NestedFunction(callee, params, captured)
 
     def _span(self, node: ast.expr | ast.stmt) -> str:
         if not self._spans:
@@ -176,6 +261,10 @@ class FunctionWalker:
     def _stmt(self, node: ast.stmt) -> str:
         span = self._span(node)
         match node:
+            case ast.FunctionDef(name=name) if name in self._nested:
+                return "(pass)"
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda()) if name in self._nested:
+                return "(pass)"
             case ast.Assign(targets=targets, value=value):
                 if len(targets) == 1:
                     return f"(set{span} {self._target(targets[0])} {self._expr(value)})"
@@ -240,6 +329,8 @@ class FunctionWalker:
         if node is None:
             return "none"
         match node:
+            case ast.Name(id=name) if name in self._nested:
+                raise self._unsupported(f"the nested function '{name}' can only be called", node)
             case ast.Name(id=name):
                 return _local(name) if name in self._locals else self._free(name, [], node)
             case ast.Constant(value=value):
@@ -263,13 +354,8 @@ class FunctionWalker:
                 return f"(slice {self._expr(lower)} {self._expr(upper)} {self._expr(step)})"
             case ast.Tuple(elts=elements):
                 return "(tuple " + " ".join(map(self._expr, elements)) + ")"
-            case ast.Call(func=function, args=args, keywords=keywords):
-                parts = [self._expr(function), *map(self._expr, args)]
-                for keyword in keywords:
-                    if keyword.arg is None:
-                        raise self._unsupported("calls in kernels take no ** arguments", keyword)
-                    parts.append(f"(kw {keyword.arg} {self._expr(keyword.value)})")
-                return f"(call{self._span(node)} {' '.join(parts)})"
+            case ast.Call():
+                return self._call(node)
         kind = type(node).__name__
         raise self._unsupported(
             f"{_CONSTRUCTS.get(kind, kind)} is not supported in kernels", node, _HINTS.get(kind, "")
@@ -326,6 +412,53 @@ class FunctionWalker:
         if not (isinstance(kind, type) and issubclass(kind, Exception)):
             raise self._unsupported(f"'{name}' is no exception that kernels can raise", node)
         return f"(raise{span} {json.dumps(name)} {json.dumps(text)})"
+    def _call(self, node: ast.Call) -> str:
+        nested = self._nested.get(node.func.id) if isinstance(node.func, ast.Name) else None
+        callee = nested.callee if nested else self._expr(node.func)
+        given = [self._expr(arg) for arg in node.args]
+        parameters = self._parameters(callee, node)
+        if nested:
+            # Variables around it are read when it is called, as Python does.
+            parameters = [(name, None) for name in nested.params]
+            if len(given) > len(parameters) or not node.keywords and len(given) < len(parameters):
+                expected = f"expected {len(parameters)} arguments, got {len(given)}"
+                raise self._unsupported(f"the nested function '{ast.unparse(node.func)}': {expected}", node)
+        if parameters is not None and (node.keywords or len(given) < len(parameters)):
+            given = self._matched(node, given, parameters)
+        else:
+            # The compiler knows the parameters of built-in functions.
+            for keyword in node.keywords:
+                if keyword.arg is None:
+                    raise self._unsupported("calls in kernels take no ** arguments", keyword)
+                given.append(f"(kw {keyword.arg} {self._expr(keyword.value)})")
+        given += map(_local, nested.captured if nested else [])
+        return f"(call{self._span(node)} {callee} " + " ".join(given) + ")"
+
+    def _matched(self, node: ast.Call, given: list[str], parameters: list[tuple[str, str | None]]) -> list[str]:
+        """The arguments of a call in the order of the parameters, with default values for those that are left out."""
+        names = [name for name, _ in parameters]
+        texts = dict(zip(names, given, strict=False))
+        called = [text for text in given if "(function " in text]
+        latest = len(given) - 1
+        for keyword in node.keywords:
+            if keyword.arg not in names or keyword.arg in texts:
+                problem = "is given twice" if keyword.arg in texts else "is not a parameter of the function"
+                raise self._unsupported(f"argument '{keyword.arg}' {problem}", keyword)
+            text = texts[keyword.arg] = self._expr(keyword.value)
+            called += [text] if "(function " in text else []
+            if names.index(keyword.arg) < latest and len(called) > 0:
+                raise self._unsupported(
+                    "arguments that call functions stand in another order than the parameters",
+                    keyword,
+                    "give them in the order of the parameters",
+                )
+            latest = max(latest, names.index(keyword.arg))
+        for name, default in parameters:
+            if name not in texts and default is not None:
+                texts[name] = default
+            elif name not in texts and node.keywords:
+                raise self._unsupported(f"no value is given for the parameter '{name}'", node)
+        return given[len(names) :] + [texts[name] for name in names if name in texts]
 
     def _compare(self, node: ast.Compare, left: ast.expr, ops: list[ast.cmpop], comparators: list[ast.expr]) -> str:
         parts = [self._expr(left)]
@@ -333,6 +466,8 @@ class FunctionWalker:
             if type(op) not in _COMPARE:
                 raise self._unsupported("'in' is not supported in kernels", node, "compare with == and or")
             parts += [_COMPARE[type(op)], self._expr(comparator)]
+        if len(ops) == 1 and parts[1] in ("==", "!=") and parts[0][0] == parts[2][0] == '"':
+            return number_text((parts[0] == parts[2]) == (parts[1] == "=="))
         return f"(cmp{self._span(node)} " + " ".join(parts) + ")"
 
     def _constant(self, value: object, node: ast.expr) -> str:

@@ -65,10 +65,7 @@ Entity Lowering::call(const Node& node) {
             args.push_back(expression(item));
         }
     }
-    if (callee.is(Entity::Kind::Function)) {
-        const FunctionSyntax& target = program_.at(callee.function);
-        place_keywords(target.name, target.params, keywords, args, node.span);
-    } else if (callee.builtin != nullptr && callee.builtin->handler == Handler::BlockArray) {
+    if (callee.builtin != nullptr && callee.builtin->handler == Handler::BlockArray) {
         place_keywords(std::string(callee.builtin->text), {"shape", "dtype"}, keywords, args, node.span);
     } else if (!keywords.empty()) {
         fail(ErrorKind::Unsupported, node.span, "calls of built-in functions in kernels take positional arguments",

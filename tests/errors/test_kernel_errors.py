@@ -23,6 +23,12 @@ def helper(a, b):
     return a + b
 
 @cuda.jit(device=True)
+def with_default(a, b=GLOBAL_LIST):
+    return a + b
+
+LONG = tuple(range(300))
+
+@cuda.jit(device=True)
 def returns_nothing(a):
     return
 
@@ -38,7 +44,7 @@ UNSUPPORTED, TYPING = errors.UnsupportedError, errors.TypingError
 CASES = {
     "try": ("try:\n    x[0] = 1\nexcept ValueError:\n    pass", UNSUPPORTED, "exceptions cannot be caught", "try"),
     "with": ("with n:\n    pass", UNSUPPORTED, "context managers", "with"),
-    "lambda": ("f = lambda v: v", UNSUPPORTED, "a lambda is not supported", "lambda v: v"),
+    "lambda": ("y = helper(lambda v: v, 1)", UNSUPPORTED, "a lambda is not supported", "lambda v: v"),
     "list comprehension": (
         "y = [v for v in range(3)]",
         UNSUPPORTED,
@@ -49,19 +55,50 @@ CASES = {
     "dict": ("y = {1: 2}", UNSUPPORTED, "a dictionary is not supported", "{1: 2}"),
     "set": ("y = {1, 2}", UNSUPPORTED, "a set is not supported", "{1, 2}"),
     "yield": ("yield n", UNSUPPORTED, "generators", "yield n"),
-    "nested function": ("def inner():\n    pass", UNSUPPORTED, "outside the kernel", "def"),
+    "nested function passed on": (
+        "f = lambda v: v\ny = helper(f, 1)",
+        UNSUPPORTED,
+        "nested function 'f' can only be called",
+        "f",
+    ),
+    "nested function twice": ("def f():\n    pass\nf = 2", UNSUPPORTED, "'f' has its name from several", "def"),
+    "nested function with defaults": ("f = lambda v=1: v", UNSUPPORTED, "no decorators and default", "lambda v=1: v"),
+    "nested recursion": ("def f(a):\n    return f(a)\ny = f(1)", UNSUPPORTED, "'f' calls itself", "def"),
+    "nested function called wrongly": (
+        "f = lambda v: v\ny = f(1, 2)",
+        UNSUPPORTED,
+        "expected 1 arguments, got 2",
+        "f(1, 2)",
+    ),
+    "nonlocal": ("def f(a):\n    nonlocal n\n    n = a", UNSUPPORTED, "a nonlocal statement", "nonlocal n"),
     "import": ("import os", UNSUPPORTED, "import at module level", "import os"),
     "global": ("global q", UNSUPPORTED, "frozen", "global q"),
     "delete": ("q = 1\ndel q", UNSUPPORTED, "a del statement is not supported", "del q"),
     "raise": ("raise Undefined('x')", UNSUPPORTED, "no exception that kernels can raise", "raise Undefined('x')"),
     "assert": ("assert n > 0, str(n)", UNSUPPORTED, "must be constant text", "str(n)"),
     "f-string": ("s = f'{n}'", UNSUPPORTED, "an f-string is not supported", "f'{n}'"),
-    "for else": ("for j in range(3):\n    pass\nelse:\n    n = 1", UNSUPPORTED, "else part", "for"),
-    "while else": ("while n:\n    break\nelse:\n    n = 1", UNSUPPORTED, "else part", "while"),
     "in": ("if n in (1, 2):\n    pass", UNSUPPORTED, "'in' is not supported", "n in (1, 2)"),
-    "keyword argument": ("y = helper(a=1, c=2)", TYPING, "has no parameter 'c'", "helper(a=1, c=2)"),
+    "keyword of a builtin": ("y = math.sin(x=n)", UNSUPPORTED, "positional arguments", "math.sin(x=n)"),
+    "unknown keyword": ("y = helper(1, c=2)", UNSUPPORTED, "'c' is not a parameter of the function", "c=2"),
+    "keyword given twice": ("y = helper(1, a=2)", UNSUPPORTED, "'a' is given twice", "a=2"),
+    "keyword missing": ("y = helper(b=2)", UNSUPPORTED, "no value is given for the parameter 'a'", "helper(b=2)"),
+    "keywords in another order": (
+        "y = helper(b=helper(1, 2), a=helper(3, 4))",
+        UNSUPPORTED,
+        "stand in another order than the parameters",
+        "a=helper(3, 4)",
+    ),
+    "default value": ("y = with_default(1)", UNSUPPORTED, "'a default value' is a list", "with_default(1)"),
     "complex order": ("y = 1j < 2", TYPING, "complex numbers have no order", "1j < 2"),
-    "walrus": ("if (k := n) > 2:\n    pass", UNSUPPORTED, "an assignment expression", "k := n"),
+    "walrus in a target": ("x[(k := n)] = 2", UNSUPPORTED, "an assignment expression .* in this place", "k := n"),
+    "walrus in an update": ("x[0] += (k := n)", UNSUPPORTED, "an assignment expression .* in this place", "k := n"),
+    "tuple hidden by a parameter": (
+        "def f(LONG):\n    for v in LONG:\n        pass\nf(x)",
+        UNSUPPORTED,
+        r"runs over range",
+        None,
+    ),
+    "long tuple in a loop": ("for v in LONG:\n    pass", UNSUPPORTED, "300 are too many", "LONG"),
     "star": ("a, *b = (1, 2, 3)", UNSUPPORTED, "names and array elements", "*b"),
     "unknown name": ("y = undefined_name + 1", UNSUPPORTED, "name 'undefined_name' is not defined", "undefined_name"),
     "unknown attribute": ("y = math.no_such(n)", UNSUPPORTED, "'math' has no attribute 'no_such'", "math.no_such"),
@@ -172,7 +209,6 @@ ARGUMENTS = [
     (("text", 1), TypeError, "argument 'x'.*got str"),
     ((None, 1), TypeError, "argument 'x'.*got NoneType"),
     (({}, 1), TypeError, "argument 'x'.*got dict"),
-    ((1 + 2j, 1), TypeError, "argument 'x'.*got complex"),
 ]
 
 
@@ -299,10 +335,11 @@ def test_jit_options():
             cuda.jit(signature)(function)
 
 
-def test_source_that_cannot_be_found():
+def test_function_without_text():
     names = {}
-    exec("from treadle import cuda\n@cuda.jit\ndef k(x):\n    x[0] = 1\n", names)
-    with pytest.raises(errors.CompileError, match="source text is not available"):
+    exec("from treadle import cuda\n@cuda.jit\ndef k(x):\n    i = 0\n    x[i] = y[v] + {1: 2}[i]\n", names)
+    message = "function 'k' has no source text.*instruction BUILD_MAP: a dictionary is not supported in kernels"
+    with pytest.raises(errors.UnsupportedError, match=rf'{message}\n  File "<string>", line 5\n  hint'):
         names["k"][1, 1](td.zeros(1))
 
 

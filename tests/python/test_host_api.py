@@ -320,7 +320,7 @@ ERRORS = {
     "record": (
         lambda: cuda.to_device(np.zeros(2, "i4,f4")),
         TypeError,
-        "expected a boolean, integer or floating dtype",
+        "expected a boolean, integer, floating or complex dtype",
     ),
     "order": (lambda: cuda.device_array(3, order="K"), ValueError, "order: expected 'C' or 'F', got 'K'"),
     "pinned order": (lambda: cuda.pinned_array(3, order="A"), ValueError, "order: expected 'C' or 'F', got 'A'"),

@@ -311,9 +311,9 @@ ERRORS = {
     "list item": (lambda: cuda.jit([3]), TypeError, "expected something like 'void"),
     "dtype": (lambda: cuda.jit([(object(),)]), TypeError, "signature: expected a dtype"),
     "complex": (
-        lambda: cuda.jit("void(complex64)")(lambda z: None),
+        lambda: cuda.jit("void(complex256)")(lambda z: None),
         TypeError,
-        "expected a type that kernels have, got c",
+        "complex256",
     ),
     "subscript": (lambda: types.int32[3], TypeError, r"int32\[...\]: expected slices"),
     "layout": (lambda: types.Array(types.int32, 1, "X"), ValueError, "layout: expected 'C', 'F' or 'A', got 'X'"),

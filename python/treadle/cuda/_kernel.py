@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import importlib.util
 import math
@@ -18,8 +17,9 @@ import numpy as np
 
 from treadle import _kernel_types as kernel_types
 from treadle import _treadle
-from treadle._program import Program, Source, take_sources
+from treadle._program import Program
 from treadle._signatures import parse_signature, typeof
+from treadle._source import keep_source, take_sources
 from treadle.cuda._compiled import Inspection
 from treadle.cuda._launchers import CopyingLauncher, ForAll
 from treadle.cuda._options import BOUNDS, Options, bounds_option, check_hints
@@ -45,9 +45,7 @@ class Dispatcher(Inspection):
         self, py_func: python_types.FunctionType, options: Options, signatures: list[kernel_types.Signature]
     ) -> None:
         functools.update_wrapper(self, py_func)
-        # The text as it is now: the file may change before the first launch.
-        with contextlib.suppress(CompileError):
-            py_func._treadle_source = Source.of(py_func)  # type: ignore[attr-defined]
+        keep_source(py_func)
         self.py_func = py_func
         self.options = options
         self._lock = threading.Lock()
