@@ -20,9 +20,18 @@ ArgType to_arg_type(nb::handle value) {
     ArgType type;
     const auto items = nb::cast<nb::tuple>(nb::borrow<nb::object>(value));
     const auto kind = nb::cast<std::string>(items[0]);
-    if (kind == "tuple") {
+    if (kind == "none") {
+        type.kind = ArgType::Kind::None;
+        return type;
+    }
+    if (kind == "tuple" || kind == "namedtuple") {
         type.kind = ArgType::Kind::Tuple;
-        for (std::size_t i = 1; i < items.size(); ++i) type.items.push_back(to_arg_type(items[i]));
+        std::size_t first = 1;
+        if (kind == "namedtuple") {
+            for (const nb::handle name : nb::iter(items[first])) type.names.push_back(nb::cast<std::string>(name));
+            ++first;
+        }
+        for (std::size_t i = first; i < items.size(); ++i) type.items.push_back(to_arg_type(items[i]));
         return type;
     }
     type.dtype = to_dtype(items[1]);
@@ -35,9 +44,15 @@ ArgType to_arg_type(nb::handle value) {
 }
 
 nb::tuple from_arg_type(const ArgType& type) {
+    if (type.kind == ArgType::Kind::None) return nb::make_tuple("none");
     if (type.kind == ArgType::Kind::Tuple) {
         nb::list items;
-        items.append("tuple");
+        items.append(type.names.empty() ? "tuple" : "namedtuple");
+        if (!type.names.empty()) {
+            nb::list names;
+            for (const std::string& name : type.names) names.append(name);
+            items.append(nb::tuple(names));
+        }
         for (const ArgType& item : type.items) items.append(from_arg_type(item));
         return nb::tuple(items);
     }
@@ -95,16 +110,47 @@ bool add_argument(Arguments& arguments, nb::handle value) {
             }
             arguments.add_scalar(DType::UInt64, large);
         }
-    } else if (PyTuple_Check(object) && PyTuple_Size(object) > 0) {
-        arguments.begin_tuple(static_cast<int>(PyTuple_Size(object)));
-        for (const nb::handle item : nb::iter(value)) {
-            if (!add_argument(arguments, item))
-                throw Error(ErrorKind::Type, "tuple arguments hold numbers and device arrays");
-        }
+    } else if (value.is_none()) {
+        arguments.add_none();
     } else {
         return false;
     }
     return true;
+}
+
+// What is the same for all arguments of a launch.
+struct ArgumentContext {
+    const std::string& kernel;
+    bool copies_host_arrays;
+    nb::list keeps;  // what was made for the launch
+};
+
+void add_any_argument(Arguments& arguments, nb::handle value, const std::string& name, ArgumentContext& context) {
+    PyObject* object = value.ptr();
+    if (PyTuple_Check(object) && PyTuple_Size(object) > 0) {
+        if (PyTuple_CheckExact(object) || !nb::hasattr(value, "_fields")) {
+            arguments.begin_tuple(static_cast<int>(PyTuple_Size(object)));
+        } else {
+            arguments.begin_named_tuple(nb::cast<std::vector<std::string>>(value.attr("_fields")));
+        }
+        int number = 0;
+        for (const nb::handle item : nb::iter(value))
+            add_any_argument(arguments, item, name + "[" + std::to_string(number++) + "]", context);
+        return;
+    }
+    if (add_argument(arguments, value)) return;
+    const nb::object converted = nb::module_::import_("treadle._convert")
+                                     .attr("argument")(value, context.kernel, name, context.copies_host_arrays);
+    context.keeps.append(converted);
+    const bool is_scalar = PyTuple_Check(converted.ptr()) && PyUnicode_Check(PyTuple_GetItem(converted.ptr(), 0));
+    if (!is_scalar) {
+        add_argument(arguments, converted);
+    } else if (PyTuple_Size(converted.ptr()) == 3) {
+        arguments.add_complex(to_dtype(converted[0]), nb::cast<std::uint64_t>(converted[1]),
+                              nb::cast<std::uint64_t>(converted[2]));
+    } else {
+        arguments.add_scalar(to_dtype(converted[0]), nb::cast<std::uint64_t>(converted[1]));
+    }
 }
 
 // kernel[grid, block, stream]: everything but the arguments.
@@ -148,25 +194,11 @@ void launch(const Launcher& self, nb::args args, nb::kwargs keywords) {
     }
     static thread_local Arguments arguments;
     arguments.clear();
-    nb::list keeps;
+    ArgumentContext context{self.function->name(), self.copies_host_arrays, {}};
     std::size_t number = 0;
     for (const nb::handle arg : args) {
-        if (!add_argument(arguments, arg)) {
-            const std::string name = number < self.names.size() ? self.names[number] : std::to_string(number);
-            const nb::object converted =
-                nb::module_::import_("treadle._convert")
-                    .attr("argument")(arg, self.function->name(), name, self.copies_host_arrays);
-            keeps.append(converted);
-            const bool is_scalar = PyTuple_Check(converted.ptr()) && PyUnicode_Check(PyTuple_GetItem(converted.ptr(), 0));
-            if (is_scalar && PyTuple_Size(converted.ptr()) == 3) {
-                arguments.add_complex(to_dtype(converted[0]), nb::cast<std::uint64_t>(converted[1]),
-                                      nb::cast<std::uint64_t>(converted[2]));
-            } else if (is_scalar) {
-                arguments.add_scalar(to_dtype(converted[0]), nb::cast<std::uint64_t>(converted[1]));
-            } else {
-                add_argument(arguments, converted);
-            }
-        }
+        // The usual ones first: what needs names or conversions costs more.
+        if (!add_argument(arguments, arg)) add_any_argument(arguments, arg, self.names[number], context);
         ++number;
     }
     self.function->launch(self.shape, self.stream != nullptr ? *self.stream : array::current_stream(), arguments);

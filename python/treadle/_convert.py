@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 import numpy as np
@@ -66,9 +67,15 @@ def argument(value: Any, kernel: str, name: str, copies_host_arrays: bool) -> An
     """A kernel argument that is no device array, Python number or tuple. Raises TypeError naming the parameter."""
     if isinstance(value, HostVisibleArray):
         return value.device_array
+    if isinstance(value, enum.Enum):
+        value = value.value
+        if type(value) in (bool, int):
+            return scalar_bits(np.asarray(value)[()])
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        value = value.astype(np.int64)
     try:
-        if isinstance(value, np.generic):
-            return scalar_bits(value)
+        if isinstance(value, (np.generic, float, complex)):
+            return scalar_bits(np.asarray(value)[()])
         host = value if isinstance(value, np.ndarray) else getattr(value, "value", None)
         if isinstance(host, np.ndarray) and copies_host_arrays:
             dtype_name(host.dtype, "argument")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import enum
 import math
 import types
 from collections.abc import Callable
@@ -91,7 +92,7 @@ class Program:
                 raise UnsupportedSyntax(f"name '{name}' is not defined", node, self._first)
             value = names[name] if name in names else getattr(builtins, name)
             used = 0
-            while used < len(chain) and _is_namespace(value):
+            while used < len(chain) and (_is_namespace(value) or isinstance(value, enum.Enum)):
                 if chain[used] in NOT_YET and getattr(value, "__name__", "") in ("treadle.cuda", "numba.cuda"):
                     raise UnsupportedSyntax(f"cuda.{chain[used]} is not supported in kernels yet", node, self._first)
                 if not hasattr(value, chain[used]):
@@ -188,6 +189,13 @@ class Program:
             return f"(call (builtin {value.dtype.name}) {number_text(value.item())})"
         if isinstance(value, np.dtype) and value.name in SUPPORTED:
             return f"(builtin {value.name})"
+        if isinstance(value, enum.Enum):
+            return self._value(value.value, name, node)
+        if isinstance(value, type) and issubclass(value, tuple) and hasattr(value, "_fields"):
+            return f"(tupletype {_identifier(value.__name__)} {' '.join(value._fields)})"
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            items = " ".join(self._value(item, name, node) for item in value)
+            return f"(call {self._value(type(value), name, node)} {items})"
         if isinstance(value, tuple):
             return "(tuple " + " ".join(self._value(item, name, node) for item in value) + ")"
         if isinstance(value, str):

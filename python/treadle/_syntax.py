@@ -412,6 +412,7 @@ class FunctionWalker:
         if not (isinstance(kind, type) and issubclass(kind, Exception)):
             raise self._unsupported(f"'{name}' is no exception that kernels can raise", node)
         return f"(raise{span} {json.dumps(name)} {json.dumps(text)})"
+
     def _call(self, node: ast.Call) -> str:
         nested = self._nested.get(node.func.id) if isinstance(node.func, ast.Name) else None
         callee = nested.callee if nested else self._expr(node.func)

@@ -24,9 +24,9 @@ constexpr Operation kOperations[] = {
 
 // What there is for complex numbers.
 bool has_complex(const Operation& operation) {
-    static constexpr std::string_view kNames[] = {"copy",     "positive", "negative", "square",   "reciprocal", "add",
-                                                  "subtract", "multiply", "divide",   "equal",    "not_equal",  "where",
-                                                  "absolute", "real",     "imag",     "conjugate", "power"};
+    static constexpr std::string_view kNames[] = {
+        "copy",  "positive",  "negative", "square",   "reciprocal", "add",  "subtract",  "multiply", "divide",
+        "equal", "not_equal", "where",    "absolute", "real",       "imag", "conjugate", "power"};
     return std::find(std::begin(kNames), std::end(kNames), operation.name) != std::end(kNames) ||
            operation.typing == 'l';
 }
@@ -127,7 +127,9 @@ OperationTypes result_types(const Operation& operation, std::span<const Operand>
             const DType number = is_bool(type) ? DType::Int8 : type;
             return {number, number};
         }
-        case 'd': return is_float(type) || is_complex(type) ? OperationTypes{type, type} : OperationTypes{DType::Float64, DType::Float64};
+        case 'd':
+            return is_float(type) || is_complex(type) ? OperationTypes{type, type}
+                                                      : OperationTypes{DType::Float64, DType::Float64};
         case 'f': return {float_for(type), float_for(type)};
         case 'c': return {type, DType::Bool};
         case 'b':
@@ -200,9 +202,9 @@ Array elementwise(const Operation& operation, std::span<const Operand> given, co
         throw Error(ErrorKind::Argument, "[" + std::string(operation.name) + "] out: expected shape " +
                                              to_string(shape) + ", got " + to_string(out->shape()));
     }
-    const bool narrows =
-        (is_float(types.result) && !is_float(out->dtype()) && !is_complex(out->dtype())) ||
-        (is_complex(types.result) && !is_complex(out->dtype())) || (!is_bool(types.result) && is_bool(out->dtype()));
+    const bool narrows = (is_float(types.result) && !is_float(out->dtype()) && !is_complex(out->dtype())) ||
+                         (is_complex(types.result) && !is_complex(out->dtype())) ||
+                         (!is_bool(types.result) && is_bool(out->dtype()));
     if (narrows) {
         throw Error(ErrorKind::Type, "[" + std::string(operation.name) + "] out: cannot cast " +
                                          std::string(name_of(types.result)) + " to " +
@@ -247,8 +249,7 @@ void copy_into(const Array& to, const Array& from) {
 
 void fill(const Array& to, const Operand& value) {
     if (value.kind == 'z' && !is_complex(to.dtype()))
-        throw Error(ErrorKind::Type,
-                    "[fill] cannot cast complex128 to " + std::string(name_of(to.dtype())));
+        throw Error(ErrorKind::Type, "[fill] cannot cast complex128 to " + std::string(name_of(to.dtype())));
     const bool whole = value.kind == 'i' || value.kind == 'u' || value.kind == 'h';
     if (whole && is_integer(to.dtype()) && !fits(value, to.dtype())) out_of_bounds(value, to.dtype(), "fill");
     // The value is computed in the type of the array, as NumPy's fill does.

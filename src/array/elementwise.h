@@ -35,8 +35,8 @@ struct Operand {
     Operand(std::complex<double> value) : kind('z'), real(value.real()), imaginary(value.imag()) {}
 
     const Array* array = nullptr;
-    char kind = 'a';  // a array, b i f z weak scalar; weak integers beyond int64: u fits uint64, h fits nothing (real is
-                      // infinite)
+    char kind = 'a';  // a array, b i f z weak scalar; weak integers beyond int64: u fits uint64, h fits nothing (real
+                      // is infinite)
     std::int64_t integer = 0;
     double real = 0;
     double imaginary = 0;

@@ -30,7 +30,8 @@ std::string body_of(const Operation& operation, DType type) {
     if (operation.name == "sign" && !is_float(type))
         body = "(bin - (call (DTYPE) (cmp x > 0)) (call (DTYPE) (cmp x < 0)))";
     body = replaced(body, "MODULO", is_float(type) ? "(call (builtin fmod) x y)" : "(call (builtin truncmod) x y)");
-    body = replaced(body, "RECIPROCAL", is_float(type) || is_complex(type) ? "(bin / 1.0 x)" : "(call (builtin truncdiv) 1 x)");
+    body = replaced(body, "RECIPROCAL",
+                    is_float(type) || is_complex(type) ? "(bin / 1.0 x)" : "(call (builtin truncdiv) 1 x)");
     return replaced(body, "DTYPE", "builtin " + std::string(name_of(type)));
 }
 

@@ -266,7 +266,8 @@ Array reduce(const Reduction& reduction, const Array& array, const std::optional
     if ((is_complex(output) || (dtype && is_complex(*dtype))) && reduction.typing != 's')
         throw Error(ErrorKind::Type,
                     "[" + std::string(reduction.name) + "] not supported for type " + std::string(name_of(output)));
-    if (reduction.typing == 's' && !is_float(output) && !is_complex(output)) output = is_unsigned(output) ? DType::UInt64 : DType::Int64;
+    if (reduction.typing == 's' && !is_float(output) && !is_complex(output))
+        output = is_unsigned(output) ? DType::UInt64 : DType::Int64;
     if (reduction.typing == 'l') output = DType::Bool;
     if (dtype) output = *dtype;
     // Sums of half precision are kept in single precision until the end.
@@ -289,7 +290,8 @@ Array reduce(const Reduction& reduction, const Array& array, const std::optional
 
 Array mean(const Array& array, const std::optional<std::vector<std::int64_t>>& axes, bool keep_dims,
            std::optional<DType> dtype) {
-    const DType type = dtype.value_or(is_float(array.dtype()) || is_complex(array.dtype()) ? array.dtype() : DType::Float64);
+    const DType type =
+        dtype.value_or(is_float(array.dtype()) || is_complex(array.dtype()) ? array.dtype() : DType::Float64);
     const DType compute = type == DType::Float16 ? DType::Float32 : type;
     const Array total = reduce(reduction("sum"), array, axes, keep_dims, compute);
     const double count = total.size() == 0 ? 0 : static_cast<double>(array.size()) / static_cast<double>(total.size());

@@ -28,6 +28,7 @@ struct Entity {
         Slice,
         Group,
         Method,
+        TupleType,
         Complex
     };
     Kind kind = Kind::None;
@@ -37,6 +38,7 @@ struct Entity {
     std::int64_t int_value = 0;        // Literal of an integer type or bool
     double float_value = 0;            // Literal of Float64
     std::vector<Entity> items;         // Tuple; Slice: start, stop, step; Complex: parts; Method: the object
+    std::vector<std::string> names;    // of the items of a named Tuple, or of those that a TupleType makes
     std::vector<ir::ValueId> shape;    // Array
     std::vector<ir::ValueId> strides;  // Array, bytes
     ir::Layout layout = ir::Layout::Any;
@@ -90,6 +92,7 @@ struct VarType {
     DType dtype = DType::Count;
     bool weak = false;  // only literals so far, and types are strict
     std::vector<VarType> items;
+    std::vector<std::string> names;  // of a named Tuple
     std::size_t rank = 0;
     ir::Layout layout = ir::Layout::Any;
     ir::Space space = ir::Space::Global;

@@ -65,7 +65,9 @@ Entity Lowering::call(const Node& node) {
             args.push_back(expression(item));
         }
     }
-    if (callee.builtin != nullptr && callee.builtin->handler == Handler::BlockArray) {
+    if (callee.is(Entity::Kind::TupleType)) {
+        place_keywords(callee.text, callee.names, keywords, args, node.span);
+    } else if (callee.builtin != nullptr && callee.builtin->handler == Handler::BlockArray) {
         place_keywords(std::string(callee.builtin->text), {"shape", "dtype"}, keywords, args, node.span);
     } else if (!keywords.empty()) {
         fail(ErrorKind::Unsupported, node.span, "calls of built-in functions in kernels take positional arguments",
@@ -82,6 +84,14 @@ Entity Lowering::call(const Node& node) {
         case Entity::Kind::Builtin:
             if (callee.builtin != nullptr) return call_builtin(*callee.builtin, std::move(args), node.span);
             return call_library_typed(callee.text, args, node.span);
+        case Entity::Kind::TupleType: {
+            if (args.size() != callee.names.size())
+                type_error(node.span, callee.text + ": expected " + std::to_string(callee.names.size()) +
+                                          " arguments, got " + std::to_string(args.size()));
+            Entity tuple = Entity::tuple(std::move(args));
+            tuple.names = callee.names;
+            return tuple;
+        }
         case Entity::Kind::Method: return call_method(callee, args, node.span);
         case Entity::Kind::Function:
             return inline_call(program_.at(callee.function), callee.function, frame().strict, args, node.span);
@@ -203,7 +213,8 @@ Entity Lowering::call_builtin_by_handler(const Builtin& row, std::vector<Entity>
         case Handler::Complex: {
             DType part = DType::Float32;
             for (const Entity& arg : args) {
-                const DType own = arg.is(Entity::Kind::Complex) ? part_of(arg.dtype) : number_type(arg, span, "complex");
+                const DType own =
+                    arg.is(Entity::Kind::Complex) ? part_of(arg.dtype) : number_type(arg, span, "complex");
                 if (own != DType::Float32) part = DType::Float64;
             }
             return make_complex(args.empty() ? DType::Complex128 : complex_of(part), args, span);

@@ -1,5 +1,5 @@
-// Complex numbers: pairs of real values from here on. The IR knows none, so that every part is a value with a shape of its
-// own.
+// Complex numbers: pairs of real values from here on. The IR knows none, so that every part is a value with a shape of
+// its own.
 #include <array>
 #include <utility>
 
@@ -52,8 +52,8 @@ Entity Lowering::complex_binary(std::string_view op, const Entity& left, const E
     if (op == "-") return complex_number(sub(ar, br), sub(ai, bi), dtype);
     if (op == "*") return complex_number(sub(mul(ar, br), mul(ai, bi)), add(mul(ar, bi), mul(ai, br)), dtype);
     if (op == "/") {
-        // Smith's method (Communications of the ACM 5, 1962): the quotient of the smaller part by the larger one, so that
-        // nothing overflows on the way.
+        // Smith's method (Communications of the ACM 5, 1962): the quotient of the smaller part by the larger one, so
+        // that nothing overflows on the way.
         const ir::Type scalar = ir::Type::scalar(type);
         const auto abs = [&](const Entity& x) { return emit(Opcode::Abs, scalar, {x.value}); };
         const ValueId swap = emit(Opcode::Lt, ir::Type::scalar(DType::Bool), {abs(br), abs(bi)});
@@ -92,18 +92,20 @@ Entity Lowering::complex_power(const Entity& base, const Entity& exponent, Span 
     const Entity& real = base.items[0];
     const Entity& imaginary = base.items[1];
     const Entity size = call_library("hypot", {real, imaginary}, span);
-    const Entity log = complex_number(call_library("log", {size}, span),
-                                      call_library("atan2", {imaginary, real}, span), base.dtype);
+    const Entity log =
+        complex_number(call_library("log", {size}, span), call_library("atan2", {imaginary, real}, span), base.dtype);
     const Entity product = complex_binary("*", power, log, span);
     const Entity scale = call_library("exp", {product.items[0]}, span);
     const Entity cosine = call_library("cos", {product.items[1]}, span);
     const Entity sine = call_library("sin", {product.items[1]}, span);
     // Zero to any power but zero is zero.
-    const ValueId zero = emit(Opcode::Eq, ir::Type::scalar(DType::Bool), {size.value, literal(Entity::floating(0), type)});
+    const ValueId zero =
+        emit(Opcode::Eq, ir::Type::scalar(DType::Bool), {size.value, literal(Entity::floating(0), type)});
     const auto part = [&](const Entity& direction) {
         const Entity value = arithmetic(Opcode::Mul, scale, direction, type);
         return Entity::scalar(
-            emit(Opcode::Select, ir::Type::scalar(type), {zero, literal(Entity::floating(0), type), value.value}), type);
+            emit(Opcode::Select, ir::Type::scalar(type), {zero, literal(Entity::floating(0), type), value.value}),
+            type);
     };
     return complex_number(part(cosine), part(sine), base.dtype);
 }
@@ -122,7 +124,8 @@ Entity Lowering::complex_compare(std::string_view op, const Entity& left, const 
 
 Entity Lowering::complex_unary(std::string_view op, const Entity& a, Span span) {
     if (op == "+") return a;
-    if (op == "not") return Entity::scalar(emit(Opcode::Not, ir::Type::scalar(DType::Bool), {truth(a, span)}), DType::Bool);
+    if (op == "not")
+        return Entity::scalar(emit(Opcode::Not, ir::Type::scalar(DType::Bool), {truth(a, span)}), DType::Bool);
     if (op != "-") type_error(span, "bad operand type for unary ~: " + std::string(name_of(a.dtype)));
     return complex_number(unary("-", a.items[0], span), unary("-", a.items[1], span), a.dtype);
 }
@@ -130,7 +133,8 @@ Entity Lowering::complex_unary(std::string_view op, const Entity& a, Span span) 
 // complex(a), complex(a, b), complex64(...): b times i is added.
 Entity Lowering::make_complex(DType dtype, const std::vector<Entity>& args, Span span) {
     if (args.size() > 2)
-        type_error(span, std::string(name_of(dtype)) + ": expected 1 or 2 arguments, got " + std::to_string(args.size()));
+        type_error(span,
+                   std::string(name_of(dtype)) + ": expected 1 or 2 arguments, got " + std::to_string(args.size()));
     if (args.empty()) return complex_number(Entity::floating(0), Entity::floating(0), dtype);
     if (args.size() == 1) return as_complex(args[0], dtype, span);
     for (const Entity& arg : args) number_type(arg, span, name_of(dtype).data());

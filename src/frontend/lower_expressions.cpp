@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 
@@ -90,6 +91,13 @@ Entity Lowering::expression(const Node& node) {
             return entity;
         }
         case Head::ConstArray: return constant_array(node);
+        case Head::TupleType: {
+            Entity type;
+            type.kind = Entity::Kind::TupleType;
+            type.text = node.items[0].atom;
+            for (std::size_t i = 1; i < node.items.size(); ++i) type.names.emplace_back(node.items[i].atom);
+            return type;
+        }
         case Head::Function: {
             Entity entity;
             entity.kind = Entity::Kind::Function;
@@ -165,6 +173,10 @@ Entity Lowering::attribute(const Node& node) {
                    "known: shape, strides, size, ndim, nbytes, itemsize, dtype, T");
     }
     if (base.is(Entity::Kind::Group)) return bound_method(base, name);
+    if (base.is(Entity::Kind::Tuple)) {
+        const auto found = std::find(base.names.begin(), base.names.end(), name);
+        if (found != base.names.end()) return base.items[static_cast<std::size_t>(found - base.names.begin())];
+    }
     if (base.is(Entity::Kind::Complex)) return complex_attribute(base, name, node.span);
     if (base.is_number()) {
         if (name == "real") return base;

@@ -5,6 +5,16 @@
 #include "frontend/scan.h"
 
 namespace treadle::frontend {
+namespace {
+
+// Whether statements leave the loop that they stand in.
+bool jumps(const Node& node) {
+    if (node.head == Head::Break || node.head == Head::Continue) return true;
+    if (node.is_atom() || node.head == Head::For || node.head == Head::While) return false;
+    return std::any_of(node.items.begin(), node.items.end(), jumps);
+}
+
+}  // namespace
 
 void Lowering::statements(const std::vector<Node>& nodes) {
     for (const Node& node : nodes) {
@@ -110,8 +120,20 @@ void Lowering::lower_for(const Node& node) {
         lower_for_range(node);
         return;
     }
-    fail(ErrorKind::Unsupported, iterable.span, "a kernel's for loop runs over range(...)",
-         "loop over range(len(x)) and index");
+    const Entity items = expression(iterable);
+    if (!items.is(Entity::Kind::Tuple)) {
+        fail(ErrorKind::Unsupported, iterable.span, "a kernel's for loop runs over range(...) or a tuple",
+             "loop over range(len(x)) and index");
+    }
+    // One body for each item: items may have types of their own.
+    if (jumps(node.items[2]))
+        fail(ErrorKind::Unsupported, node.span, "a loop over a tuple cannot be left with break or continue",
+             "use a condition");
+    for (const Entity& item : items.items) {
+        if (terminated()) return;
+        assign(node.items[0], item);
+        statements(node.items[2].items);
+    }
 }
 
 void Lowering::lower_for_range(const Node& node) {

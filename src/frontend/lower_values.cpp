@@ -100,12 +100,12 @@ ValueId Lowering::truth(const Entity& entity, Span span) {
 
 DType Lowering::number_type(const Entity& entity, Span span, const char* what) const {
     if (!entity.is_number()) {
-        const char* got = entity.is(Entity::Kind::Array)    ? "an array"
-                          : entity.is(Entity::Kind::Tuple)  ? "a tuple"
-                          : entity.is(Entity::Kind::None)   ? "None"
+        const char* got = entity.is(Entity::Kind::Array)     ? "an array"
+                          : entity.is(Entity::Kind::Tuple)   ? "a tuple"
+                          : entity.is(Entity::Kind::None)    ? "None"
                           : entity.is(Entity::Kind::String)  ? "a string"
                           : entity.is(Entity::Kind::Complex) ? "a complex number"
-                                                            : "a function or type";
+                                                             : "a function or type";
         type_error(span, std::string(what) + ": expected a number, got " + got,
                    entity.is(Entity::Kind::Array) ? "a kernel works on one element per thread: index the array" : "");
     }

@@ -20,6 +20,7 @@ VarType Lowering::type_of(const Entity& entity) const {
         case Entity::Kind::Tuple:
             type.kind = VarType::Kind::Tuple;
             for (const Entity& item : entity.items) type.items.push_back(type_of(item));
+            type.names = entity.names;
             break;
         case Entity::Kind::Array:
             type.kind = VarType::Kind::Array;
@@ -112,6 +113,7 @@ Entity Lowering::read_parts(const std::string& name, const VarType& type) {
         }
         case VarType::Kind::Tuple:
             entity.kind = Entity::Kind::Tuple;
+            entity.names = type.names;
             for (std::size_t i = 0; i < type.items.size(); ++i) {
                 entity.items.push_back(read_parts(name + "." + std::to_string(i), type.items[i]));
             }

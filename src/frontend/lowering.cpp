@@ -56,10 +56,13 @@ Entity Lowering::parameter(const ArgType& type) {
         function_.params.push_back(part);
         return emit(Opcode::Param, part, {}, static_cast<std::int32_t>(function_.params.size() - 1));
     };
+    if (type.kind == ArgType::Kind::None) return {};
     if (type.kind == ArgType::Kind::Tuple) {
         std::vector<Entity> items;
         for (const ArgType& item : type.items) items.push_back(parameter(item));
-        return Entity::tuple(std::move(items));
+        Entity tuple = Entity::tuple(std::move(items));
+        tuple.names = type.names;
+        return tuple;
     }
     if (type.kind == ArgType::Kind::Scalar && is_complex(type.dtype)) {
         const DType part = part_of(type.dtype);

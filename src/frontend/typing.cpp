@@ -73,7 +73,9 @@ bool unify(VarType& into, const VarType& other) {
     }
     if (other.kind == Kind::Unset) return true;
     if (into.kind == Kind::Complex || other.kind == Kind::Complex) {
-        const auto is_plain = [](const VarType& type) { return type.kind == Kind::Complex || type.kind == Kind::Scalar; };
+        const auto is_plain = [](const VarType& type) {
+            return type.kind == Kind::Complex || type.kind == Kind::Scalar;
+        };
         if (!is_plain(into) || !is_plain(other)) return false;
         into.dtype = complex_of(arithmetic_type(math_type(part_of(into.dtype)), part_of(other.dtype)));
         into.kind = Kind::Complex;
@@ -85,6 +87,7 @@ bool unify(VarType& into, const VarType& other) {
         case Kind::Scalar: return unify_scalars(into, other);
         case Kind::Tuple:
             if (into.items.size() != other.items.size()) return false;
+            if (into.names != other.names) into.names.clear();
             for (std::size_t i = 0; i < into.items.size(); ++i) {
                 if (!unify(into.items[i], other.items[i])) return false;
             }

@@ -68,9 +68,18 @@ std::vector<ArgType> Arguments::types_of(std::string_view signature) {
     const auto one = [&](const auto& self) -> ArgType {
         ArgType type;
         const char kind = signature[at++];
-        if (kind == 'T') {
+        if (kind == 'V') {
+            type.kind = ArgType::Kind::None;
+            return type;
+        }
+        if (kind == 'T' || kind == 'N') {
             type.kind = ArgType::Kind::Tuple;
-            const int count = signature[at++];
+            const auto count = static_cast<unsigned char>(signature[at++]);
+            for (int i = 0; i < count && kind == 'N'; ++i) {
+                const auto length = static_cast<unsigned char>(signature[at++]);
+                type.names.emplace_back(signature.substr(at, length));
+                at += length;
+            }
             for (int i = 0; i < count; ++i) type.items.push_back(self(self));
             return type;
         }
@@ -188,10 +197,12 @@ void Function::prepare(const std::vector<ArgType>& types) {
     const CompileOptions options = options_for(shape);
     std::string signature;
     const auto write = [&](const auto& self, const ArgType& type) -> void {
-        static constexpr char kKinds[] = {'S', 'A', 'T'};
-        signature += kKinds[static_cast<int>(type.kind)];
+        static constexpr char kKinds[] = {'S', 'A', 'T', 'V'};
+        signature += type.names.empty() ? kKinds[static_cast<int>(type.kind)] : 'N';
+        if (type.kind == ArgType::Kind::None) return;
         if (type.kind == ArgType::Kind::Tuple) {
             signature += static_cast<char>(type.items.size());
+            for (const std::string& name : type.names) signature += static_cast<char>(name.size()) + name;
             for (const ArgType& item : type.items) self(self, item);
             return;
         }

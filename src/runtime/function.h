@@ -29,6 +29,15 @@ public:
     }
     void add_array(DType dtype, int rank, Layout layout, const void* data, const std::int64_t* shape,
                    const std::int64_t* strides, device::Storage* storage);
+    void add_none() { signature_ += 'V'; }
+    void begin_named_tuple(const std::vector<std::string>& names) {
+        signature_ += 'N';
+        signature_ += static_cast<char>(names.size());
+        for (const std::string& name : names) {
+            signature_ += static_cast<char>(name.size());
+            signature_ += name;
+        }
+    }
     void begin_tuple(int count) {
         signature_ += 'T';
         signature_ += static_cast<char>(count);

@@ -14,12 +14,13 @@ namespace treadle {
 
 // The type of one kernel argument.
 struct ArgType {
-    enum class Kind : std::uint8_t { Scalar, Array, Tuple };
+    enum class Kind : std::uint8_t { Scalar, Array, Tuple, None };
     Kind kind = Kind::Scalar;
     DType dtype = DType::Count;
     std::uint8_t rank = 0;
     Layout layout = Layout::Any;
-    std::vector<ArgType> items;  // of a Tuple
+    std::vector<ArgType> items;      // of a Tuple
+    std::vector<std::string> names;  // of the items of a named tuple
 
     bool operator==(const ArgType&) const = default;
 };
