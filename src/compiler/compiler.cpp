@@ -58,6 +58,7 @@ Artifact Compiler::compile(const CompileRequest& given) {
     ir::walk(function.body,
              [&](const ir::Op& op) { artifact.has_loops = artifact.has_loops || op.code == ir::Opcode::Loop; });
     artifact.one_packet = ir::runs_by_packet(function);
+    artifact.whole_block = function.splits;
     artifact.has_barriers = ir::has_barrier(function);
     artifact.meets_grid = ir::meets_grid(function);
     artifact.blocks_wait = artifact.meets_grid || ir::has_spin(function);

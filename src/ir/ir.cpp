@@ -47,6 +47,40 @@ bool uses_block(const Function& function) {
 
 bool has_barrier(const Function& function) { return holds_any(function, {Opcode::Barrier, Opcode::BarrierReduce}); }
 
+namespace {
+
+// Whether the operation leaves a construct outside itself.
+bool jumps_out(const Op& op, bool in_loop, bool in_scope) {
+    switch (op.code) {
+        case Opcode::Break:
+        case Opcode::Continue: return !in_loop;
+        case Opcode::Leave: return !in_scope;
+        default: break;
+    }
+    for (const Region& region : op.regions) {
+        for (const Op& inner : region) {
+            if (jumps_out(inner, in_loop || op.code == Opcode::Loop, in_scope || op.code == Opcode::Scope)) return true;
+        }
+    }
+    return false;
+}
+
+bool holds_barrier(const Op& op) {
+    if (op.code == Opcode::Barrier || op.code == Opcode::BarrierReduce) return true;
+    for (const Region& region : op.regions) {
+        for (const Op& inner : region) {
+            if (holds_barrier(inner)) return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+bool is_block_construct(const Op& op) {
+    return !op.regions.empty() && (holds_barrier(op) || jumps_out(op, false, false));
+}
+
 bool meets_grid(const Function& function) {
     bool found = false;
     walk(function.body, [&](const Op& op) { found = found || (op.code == Opcode::Barrier && op.index == 1); });

@@ -131,6 +131,10 @@ struct Function {
     std::uint32_t shared_bytes = 0;  // of all shared arrays of known size
     std::string texts;               // what is printed and raised, a line of JSON each
     Region body;
+    // filled in by passes/split_blocks
+    bool splits = false;                // packets run from barrier to barrier, all of them through each piece
+    std::vector<bool> block_values;     // by value: computed once for a block
+    std::vector<bool> block_variables;  // by variable: there is one for a block
     // filled in by passes/analyze_shapes
     std::vector<Shape> value_shapes;
     std::vector<Shape> variable_shapes;
@@ -159,6 +163,8 @@ inline std::uint32_t aligned_shared(std::uint64_t bytes) {
 bool uses_block(const Function& function);
 bool has_barrier(const Function& function);
 bool meets_grid(const Function& function);
+// Control flow that holds a barrier, or leaves a loop or an inlined function that does.
+bool is_block_construct(const Op& op);
 // Loops that wait for another thread; passes/mark_spins finds them.
 bool has_spin(const Function& function);
 inline bool runs_by_packet(const Function& function) { return uses_block(function) || has_spin(function); }

@@ -160,10 +160,13 @@ private:
     Shape result_shape(const Op& op) const {
         switch (op.code) {
             case Opcode::ThreadIdx:
-                if (context_.lanes == ir::Lanes::Flat) return Shape::varying();
+                if (context_.lanes == ir::Lanes::Flat || context_.whole_block) return Shape::varying();
                 return op.index == 0 ? Shape::linear(1) : Shape::uniform();
             case Opcode::VarGet: return function_.variable_shapes[static_cast<std::size_t>(op.index)];
-            case Opcode::Load: return op.space == ir::Space::Local ? Shape::varying() : load_shape(op);
+            case Opcode::Load:
+                // Other packets may write between the reads of two packets.
+                if (context_.whole_block) return Shape::varying();
+                return op.space == ir::Space::Local ? Shape::varying() : load_shape(op);
             case Opcode::Atomic: return Shape::varying();
             case Opcode::LaneId: return Shape::linear(1);
             case Opcode::Match:

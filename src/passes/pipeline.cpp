@@ -9,6 +9,7 @@
 #include "passes/end_early.h"
 #include "passes/fold_constants.h"
 #include "passes/separate_counters.h"
+#include "passes/split_blocks.h"
 
 namespace treadle::passes {
 namespace {
@@ -25,6 +26,7 @@ constexpr std::array kPasses = {
     Pass{"eliminate_dead_code", eliminate_dead_code, false},
     Pass{"end_early", end_early, true},
     Pass{"separate_counters", separate_counters, false},
+    Pass{"split_blocks", split_blocks, false},
     Pass{"analyze_shapes", analyze_shapes, true},
 };
 

@@ -16,6 +16,7 @@ namespace treadle::passes {
 struct PassContext {
     ir::Lanes lanes = ir::Lanes::Line;
     BlockDims block{};
+    bool whole_block = false;  // shapes that hold for all threads of a block, not only for those of a packet
 };
 
 struct PassTiming {

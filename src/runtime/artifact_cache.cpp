@@ -38,7 +38,8 @@ struct Header {
     std::uint8_t lanes;
     std::uint8_t blocks_wait;
     std::uint8_t meets_grid;
-    std::uint8_t reserved[2];
+    std::uint8_t whole_block;
+    std::uint8_t reserved;
     std::uint32_t text_bytes;
     double compile_ms;
     std::uint64_t object_bytes;
@@ -122,6 +123,7 @@ std::optional<Parsed> parse(const std::string& bytes) {
     parsed.artifact.has_loops = header.has_loops != 0;
     parsed.artifact.one_packet = header.one_packet != 0;
     parsed.artifact.has_barriers = header.has_barriers != 0;
+    parsed.artifact.whole_block = header.whole_block != 0;
     parsed.artifact.blocks_wait = header.blocks_wait != 0;
     parsed.artifact.meets_grid = header.meets_grid != 0;
     parsed.artifact.lanes = static_cast<Lanes>(header.lanes);
@@ -202,6 +204,7 @@ std::string ArtifactCache::store(const std::string& key, const Artifact& artifac
     header.has_loops = artifact.has_loops;
     header.one_packet = artifact.one_packet;
     header.has_barriers = artifact.has_barriers;
+    header.whole_block = artifact.whole_block;
     header.blocks_wait = artifact.blocks_wait;
     header.meets_grid = artifact.meets_grid;
     header.lanes = static_cast<std::uint8_t>(artifact.lanes);

@@ -24,9 +24,14 @@ void Emitter::emit_block_array(const ir::Op& op) {
         case Opcode::LocalArray: {
             const std::uint64_t count = std::max<std::uint64_t>(op.imm, 1);
             llvm::Type* packet = vector_of(memory_type(op.elem));
-            llvm::AllocaInst* memory = slot(llvm::ArrayType::get(packet, count), "local");
-            memory->setAlignment(llvm::Align(64));
-            values_[op.result] = builder_.CreatePtrToInt(memory, number);
+            llvm::Type* array = llvm::ArrayType::get(packet, count);
+            llvm::AllocaInst*& memory = locals_[op.result];
+            if (memory == nullptr) {
+                memory = function_.splits ? per_packet(array, "local") : slot(array, "local");
+                memory->setAlignment(llvm::Align(64));
+            }
+            Value* first = function_.splits ? of_packet(memory) : memory;
+            values_[op.result] = builder_.CreatePtrToInt(first, number);
             return;
         }
         default: values_[op.result] = builder_.CreatePtrToInt(tables_[static_cast<std::size_t>(op.index)], number);
@@ -74,18 +79,28 @@ void Emitter::emit_barrier(const ir::Op& op) {
         meet(op, i64(op.index == 1 ? kMeetsGrid : 0));
         return;
     }
-    const auto kind = static_cast<ir::BarrierKind>(op.index);
-    Value* votes = vector(op.operands[0]);
-    if (kind == ir::BarrierKind::And) votes = builder_.CreateNot(votes);
-    Value* bits = mask_bits(mask_and(mask_, votes));
-    Value* total = meet(op, builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, bits));
-    Value* result = builder_.CreateTrunc(total, builder_.getInt32Ty());
-    if (kind != ir::BarrierKind::Count) {
-        Value* zero = builder_.CreateICmpEQ(total, i64(0));
-        if (kind == ir::BarrierKind::Or) zero = builder_.CreateNot(zero);
-        result = builder_.CreateZExt(zero, builder_.getInt32Ty());
+    Value* votes = votes_for(op);
+    if (function_.splits) {
+        llvm::AllocaInst* total = totals_.at(op.result);
+        builder_.CreateStore(builder_.CreateAdd(builder_.CreateLoad(builder_.getInt64Ty(), total), votes), total);
+        return;
     }
-    values_[op.result] = result;
+    values_[op.result] = reduced_total(op, meet(op, votes));
+}
+
+// How many threads of the packet are counted: those that say yes, or where all are asked, those that say no.
+Emitter::Value* Emitter::votes_for(const ir::Op& op) {
+    Value* votes = vector(op.operands[0]);
+    if (static_cast<ir::BarrierKind>(op.index) == ir::BarrierKind::And) votes = builder_.CreateNot(votes);
+    return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, mask_bits(mask_and(mask_, votes)));
+}
+
+Emitter::Value* Emitter::reduced_total(const ir::Op& op, Value* total) {
+    const auto kind = static_cast<ir::BarrierKind>(op.index);
+    if (kind == ir::BarrierKind::Count) return builder_.CreateTrunc(total, builder_.getInt32Ty());
+    Value* zero = builder_.CreateICmpEQ(total, i64(0));
+    if (kind == ir::BarrierKind::Or) zero = builder_.CreateNot(zero);
+    return builder_.CreateZExt(zero, builder_.getInt32Ty());
 }
 
 // A packet runs in one thread, in order: among its own threads nothing needs to be done.

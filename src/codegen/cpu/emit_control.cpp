@@ -52,12 +52,20 @@ Emitter::Value* Emitter::remaining(Value* mask, const Jumps& jumps) {
 }
 
 void Emitter::region(const ir::Region& region) {
+    std::vector<const ir::Op*> ops;
+    ops.reserve(region.size());
+    for (const ir::Op& op : region) ops.push_back(&op);
+    sequence(ops);
+}
+
+void Emitter::sequence(const std::vector<const ir::Op*>& ops) {
     llvm::BasicBlock* end = nullptr;
-    for (std::size_t i = 0; i < region.size(); ++i) {
-        const ir::Op& op = region[i];
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+        const ir::Op& op = *ops[i];
         emit_op(op);
         if (ended()) break;
-        if (op.regions.empty() || i + 1 == region.size()) continue;
+        if (op.result != ir::kNoValue) keep(op.result);
+        if (op.regions.empty() || i + 1 == ops.size()) continue;
         const Jumps jumps = jumps_of(op);
         if (!jumps.any()) continue;
         // Lanes have left: the rest runs for those that stay, or not at all.
@@ -264,6 +272,9 @@ void Emitter::emit_jump(const ir::Op& op) {
         default: lanes = alive_, target = packet_end_; break;
     }
     if (op.code == Opcode::Break) region(exits_.leave->regions[4]);
+    if (op.code == Opcode::Return && kept_alive_ != nullptr && mask_ == nullptr) mask_ = all_lanes();
+    if (op.code == Opcode::Return && kept_alive_ != nullptr && !op.divergent)
+        store_mask(builder_.CreateAnd(load_mask(alive_), builder_.CreateNot(mask_)), alive_);
     // Where all lanes that could still be here jump together, it is a branch.
     if (!op.divergent && (op.code == Opcode::Return ? true : lanes == nullptr)) {
         builder_.CreateBr(target);

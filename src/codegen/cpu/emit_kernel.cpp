@@ -106,6 +106,10 @@ void Emitter::block_facts() {
     for (unsigned d = 0; d < 3; ++d) block_idx_[d] = context_field(builder_.getInt32Ty(), 4 * d);
     block_number_ = context_field(builder_.getInt64Ty(), offsetof(BlockContext, number));
     shared_ = context_field(builder_.getInt64Ty(), offsetof(BlockContext, shared));
+    if (function_.splits) {
+        split_block();
+        return;
+    }
     Value* x = kernel_->getArg(3);
     Value* y = kernel_->getArg(4);
     Value* z = kernel_->getArg(5);
@@ -206,7 +210,8 @@ void Emitter::packets(Value*) {
     builder_.SetInsertPoint(rows_done);
 }
 
-void Emitter::packet(Value* thread, Value* y, Value* z, Value* limit) {
+// Which threads the lanes of a packet are; the mask leaves out those beyond the block.
+void Emitter::set_threads(Value* thread, Value* y, Value* z, Value* limit) {
     mask_ = nullptr;
     if (!options_.full_packets) {
         Value* left = splat(builder_.CreateSub(limit, thread));
@@ -217,6 +222,10 @@ void Emitter::packet(Value* thread, Value* y, Value* z, Value* limit) {
     thread_idx_[1] = y;
     thread_idx_[2] = z;
     if (options_.lanes == ir::Lanes::Flat) flat_indices(thread);
+}
+
+void Emitter::packet(Value* thread, Value* y, Value* z, Value* limit) {
+    set_threads(thread, y, z, limit);
     exits_ = {};
     alive_ = jumps_of(function_.body).returns ? mask_slot(mask_, "alive") : nullptr;
     packet_end_ = block("packet_end");
@@ -229,20 +238,19 @@ void Emitter::packet(Value* thread, Value* y, Value* z, Value* limit) {
 // A variable that a path leaves unassigned reads as zero, and an array as an empty one: its pointer must still be
 // readable.
 void Emitter::clear_variables() {
-    for (std::size_t i = 0; i < variables_.size(); ++i) {
-        llvm::Type* type = variables_[i]->getAllocatedType();
-        Value* zero = llvm::Constant::getNullValue(type);
-        if (function_.variables[i].type.is_pointer()) {
-            if (nothing_ == nullptr) {
-                auto* words = llvm::ArrayType::get(builder_.getInt64Ty(), 8);
-                nothing_ = new llvm::GlobalVariable(module_, words, true, llvm::GlobalValue::PrivateLinkage,
-                                                    llvm::Constant::getNullValue(words), "nothing");
-            }
-            zero = builder_.CreatePtrToInt(nothing_, builder_.getInt64Ty());
-            if (type->isVectorTy()) zero = splat(zero);
-        }
-        builder_.CreateStore(zero, variables_[i]);
+    for (std::size_t i = 0; i < variables_.size(); ++i) builder_.CreateStore(cleared(i), variables_[i]);
+}
+
+Emitter::Value* Emitter::cleared(std::size_t variable) {
+    llvm::Type* type = variables_[variable]->getAllocatedType();
+    if (!function_.variables[variable].type.is_pointer()) return llvm::Constant::getNullValue(type);
+    if (nothing_ == nullptr) {
+        auto* words = llvm::ArrayType::get(builder_.getInt64Ty(), 8);
+        nothing_ = new llvm::GlobalVariable(module_, words, true, llvm::GlobalValue::PrivateLinkage,
+                                            llvm::Constant::getNullValue(words), "nothing");
     }
+    Value* address = builder_.CreatePtrToInt(nothing_, builder_.getInt64Ty());
+    return type->isVectorTy() ? splat(address) : address;
 }
 
 void Emitter::flat_indices(Value* thread) {

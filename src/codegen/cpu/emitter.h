@@ -71,10 +71,39 @@ private:
     void blocks();
     void packets(Value* block);
     void packet(Value* thread, Value* y, Value* z, Value* limit);
+    void set_threads(Value* thread, Value* y, Value* z, Value* limit);
     void clear_variables();
+    Value* cleared(std::size_t variable);
     void flat_indices(Value* thread);
+    // emit_segments.cpp
+    // A stretch of a block's code: a segment of operations that every packet runs, or one operation of the whole block.
+    struct Piece {
+        const ir::Op* op = nullptr;
+        std::vector<std::vector<Piece>> regions;  // of op
+        std::vector<const ir::Op*> ops;           // of a segment
+        int number = -1;
+    };
+    struct VariableUse {
+        int segment = -1;  // the latest
+        bool is_kept = false;          // from one segment to another
+        bool starts_assigned = false;  // before anything reads it
+    };
+    std::vector<Piece> pieces_of(const ir::Region& region, bool in_loop);
+    void note_uses(const Piece& segment, bool in_loop);
+    int cost_of(ir::ValueId value) const;
+    void split_block();
+    llvm::AllocaInst* per_packet(llvm::Type* type, const char* name);
+    Value* of_packet(llvm::AllocaInst* memory);
+    void packet_loop(const std::function<void()>& body);
+    void segment(const Piece& piece);
+    void fetch(ir::ValueId value);
+    void keep(ir::ValueId value);
+    void pieces(const std::vector<Piece>& all);
+    void block_if(const Piece& piece);
+    void block_loop(const Piece& piece);
     // emit_control.cpp
     void region(const ir::Region& region);
+    void sequence(const std::vector<const ir::Op*>& ops);
     void emit_if(const ir::Op& op);
     void emit_uniform_if(const ir::Op& op);
     bool is_short(const ir::Op& loop) const;
@@ -143,6 +172,8 @@ private:
     Value* context_field(llvm::Type* type, std::size_t offset);
     void emit_block_array(const ir::Op& op);
     Value* meet(const ir::Op& op, Value* count);
+    Value* votes_for(const ir::Op& op);
+    Value* reduced_total(const ir::Op& op, Value* total);
     Value* wait(const ir::Op& op, Value* count);
     void let_others_run(const ir::Op& loop);
     void emit_barrier(const ir::Op& op);
@@ -221,6 +252,22 @@ private:
     Value* shared_bytes_ = nullptr;
     Value* shared_ = nullptr;     // the block's shared memory, as an integer
     std::set<ir::ValueId> used_;  // values that some operation reads
+    // of blocks that are split
+    std::size_t segment_count_ = 0;
+    std::int32_t packets_in_row_ = 0;
+    std::int32_t packet_count_ = 0;
+    Value* packet_number_ = nullptr;
+    std::map<ir::ValueId, const ir::Op*> definitions_;  // outside inner control flow
+    std::vector<int> home_;                             // by value: the segment that defines it
+    std::vector<bool> used_elsewhere_;
+    std::vector<VariableUse> variable_uses_;
+    std::vector<llvm::AllocaInst*> kept_variables_;
+    std::map<ir::ValueId, llvm::AllocaInst*> kept_values_;
+    std::map<ir::ValueId, llvm::AllocaInst*> totals_;  // of counting barriers
+    std::map<ir::ValueId, llvm::AllocaInst*> locals_;  // arrays of threads
+    std::set<ir::ValueId> recomputed_;
+    llvm::AllocaInst* kept_alive_ = nullptr;
+    const std::vector<Piece>* leaving_ = nullptr;  // what the innermost loop's leaving runs
     Exits exits_;
     llvm::AllocaInst* alive_ = nullptr;  // lanes that have not returned
     llvm::BasicBlock* packet_end_ = nullptr;

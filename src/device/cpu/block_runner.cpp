@@ -111,6 +111,10 @@ private:
 
     void list_places() {
         places_.clear();
+        if (kernel_->whole_block) {
+            places_.push_back({0, 0, 0});
+            return;
+        }
         const auto [bx, by, bz] = info_->block;
         const std::int32_t width = kernel_->packet;
         const bool rows = kernel_->lanes == Lanes::Rows;

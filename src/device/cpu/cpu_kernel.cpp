@@ -77,6 +77,7 @@ std::exception_ptr parted_error(const FaultRecord& fault, const KernelDebug* deb
 
 CpuKernel::CpuKernel(const Artifact& artifact, std::shared_ptr<const KernelDebug> source)
     : lanes(artifact.lanes),
+      whole_block(artifact.whole_block),
       has_barriers(artifact.has_barriers),
       blocks_wait(artifact.blocks_wait),
       meets_grid(artifact.meets_grid),

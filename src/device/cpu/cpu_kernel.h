@@ -19,6 +19,7 @@ public:
     void run(const std::uint64_t* params, const LaunchInfo& info, std::int64_t begin, std::int64_t end) const;
 
     Lanes lanes = Lanes::Line;
+    bool whole_block = false;
     bool has_barriers = false;
     bool blocks_wait = false;
     bool meets_grid = false;
