@@ -240,6 +240,10 @@ void bind_kernel(nb::module_& module) {
         .def("prepare", &prepare, nb::arg("types"))
         .def("dump", &dump, nb::arg("types"), nb::arg("stage"), nb::arg("block"))
         .def("last_compile", &last_compile)
+        .def(
+            "shared_bytes",
+            [](const runtime::Function& self, nb::handle types) { return self.shared_bytes(to_arg_types(types)); },
+            nb::arg("types"))
         .def("signatures", &signatures)
         .def_prop_ro("variants", &runtime::Function::variant_count);
     nb::class_<Launcher>(module, "Launcher").def("__call__", &launch);

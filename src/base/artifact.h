@@ -14,11 +14,11 @@ struct SourceText {
 };
 
 struct Artifact {
-    std::string object;       // relocatable object for the CPU device
-    int packet = 0;           // lanes of a packet
-    int param_slots = 0;      // 8-byte words of parameters
-    bool has_loops = false;   // its time depends on more than the number of threads
-    bool one_packet = false;  // the code runs one packet of a block: kPacketSymbol
+    std::string object;        // relocatable object for the CPU device
+    int packet = 0;            // lanes of a packet
+    int param_slots = 0;       // 8-byte words of parameters
+    bool has_loops = false;    // its time depends on more than the number of threads
+    bool one_packet = false;   // the code runs one packet of a block: kPacketSymbol
     bool whole_block = false;  // the code runs all packets of a block: kPacketSymbol, called once for each block
     bool has_barriers = false;
     bool blocks_wait = false;  // for each other: all of a grid must be under way at once

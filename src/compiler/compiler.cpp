@@ -5,6 +5,7 @@
 #include "base/cpu_target.h"
 #include "base/error.h"
 #include "codegen/cpu/compile_kernel.h"
+#include "compiler/explain.h"
 #include "frontend/lowering.h"
 #include "passes/mark_spins.h"
 #include "passes/pipeline.h"
@@ -82,7 +83,10 @@ std::string Compiler::dump(const CompileRequest& given, const std::string& stage
         return codegen::compile_cpu_kernel(function, options_of(request.options), codegen::CpuOutput::LlvmBefore).bytes;
     if (stage == "asm")
         return codegen::compile_cpu_kernel(function, options_of(request.options), codegen::CpuOutput::Assembly).bytes;
-    throw Error(ErrorKind::Argument, "[dump] expected stage ir, passes, llvm-before, llvm or asm, got '" + stage + "'");
+    if (stage == "explain")
+        return explain(function, request, codegen::packet_for(function, options_of(request.options)));
+    throw Error(ErrorKind::Argument,
+                "[dump] expected stage ir, passes, llvm-before, llvm, asm or explain, got '" + stage + "'");
 }
 
 std::string Compiler::version() const { return "LLVM " + codegen::backend_version(); }

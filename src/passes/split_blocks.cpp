@@ -51,9 +51,8 @@ private:
     void construct(const Op& op) {
         good_ = good_ && !op.divergent && all_block(op);
         // Such a loop would have to see that no thread is left.
-        ir::walk(op.regions[op.code == Opcode::Loop ? 2 : 0], [&](const Op& inner) {
-            good_ = good_ && !(op.code == Opcode::Loop && inner.code == Opcode::Return);
-        });
+        ir::walk(op.regions[op.code == Opcode::Loop ? 2 : 0],
+                 [&](const Op& inner) { good_ = good_ && !(op.code == Opcode::Loop && inner.code == Opcode::Return); });
         for (std::size_t i = 0; i < op.regions.size(); ++i) {
             region(op.regions[i]);
             if (op.code == Opcode::Loop && i == 1)
@@ -83,7 +82,7 @@ private:
         for (const ir::Region& region : op.regions) {
             ir::walk(region, [&](const Op& one) {
                 if (one.code != Opcode::VarSet) return;
-                    const auto variable = static_cast<std::size_t>(one.index);
+                const auto variable = static_cast<std::size_t>(one.index);
                 if (function_.block_variables[variable]) drop(variable);
             });
         }

@@ -1,6 +1,6 @@
-// Decides whether the packets of a block can be run piece by piece, from barrier to barrier, in plain loops: all control
-// flow around barriers must be the same for the whole block, whatever the threads read from memory. What is the same for
-// the whole block and stands outside the pieces is then computed once for it.
+// Decides whether the packets of a block can be run piece by piece, from barrier to barrier, in plain loops: all
+// control flow around barriers must be the same for the whole block, whatever the threads read from memory. What is the
+// same for the whole block and stands outside the pieces is then computed once for it.
 #pragma once
 
 #include "ir/ir.h"

@@ -119,7 +119,8 @@ void check_shape(const LaunchShape& shape, const device::Attributes& limits, con
 }
 
 Function::Function(std::string name, CompileRequest request) : name_(std::move(name)), request_(std::move(request)) {
-    for_one_block_ = request_.program.find("(builtin shared.") != std::string::npos;
+    for (const char* part : {"(builtin shared.", "(builtin syncthreads", "(builtin cg.this_thread_block"})
+        for_one_block_ = for_one_block_ || request_.program.find(part) != std::string::npos;
 }
 
 CompileRequest Function::request_for(const std::vector<ArgType>& types, const LaunchShape& shape) const {
@@ -224,6 +225,14 @@ Provenance Function::last_compile() const {
 std::size_t Function::variant_count() const {
     const std::lock_guard lock(mutex_);
     return variants_.size();
+}
+
+int Function::shared_bytes(const std::vector<ArgType>& types) const {
+    const std::lock_guard lock(mutex_);
+    for (const Variant& variant : variants_) {
+        if (Arguments::types_of(variant.signature) == types) return variant.kernel->shared_bytes;
+    }
+    return -1;
 }
 
 std::vector<std::vector<ArgType>> Function::signatures() const {

@@ -88,6 +88,8 @@ public:
     const std::string& name() const { return name_; }
     Provenance last_compile() const;
     std::size_t variant_count() const;
+    // Of the shared arrays whose size the kernel says; -1 where nothing is compiled for the types.
+    int shared_bytes(const std::vector<ArgType>& types) const;
     std::vector<std::vector<ArgType>> signatures() const;
 
 private:

@@ -32,7 +32,7 @@ TEST(DTypes, promotionIsSymmetric) {
 
 TEST(DTypes, areFoundByName) {
     EXPECT_EQ(dtype_from_name("float32"), DType::Float32);
-    EXPECT_EQ(dtype_from_name("complex64"), DType::Count);
+    EXPECT_EQ(dtype_from_name("complex256"), DType::Count);
 }
 
 TEST(Errors, checkNamesConditionAndPlace) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "passes/mark_spins.h"
 #include "passes/pipeline.h"
 
 namespace treadle::passes {
@@ -109,6 +110,82 @@ TEST(Pipeline, runsInOrderAndCanSkip) {
     ASSERT_EQ(timings.size(), pass_names().size() - 2);
     EXPECT_EQ(timings.back().name, "analyze_shapes");
     EXPECT_THROW(run_pass("no_such_pass", function, {}), Error);
+}
+
+// A branch on the thread's index, a value that %3 and %4 hold, with a barrier in it.
+const std::string kBranch =
+    kThread + "%5 = lt %4, %1 : bool\nif %5 {\nbarrier\nstore %0, %1, %2, %4, %4 {index=1, elem=int64}\n} {\n}\n";
+
+TEST(EndEarly, letsThreadsGoThatSkipTheLastBarrier) {
+    const std::string text = ir::print(after("end_early", kernel(kBranch)));
+    const std::size_t leaves = text.find("return");
+    const std::size_t meets = text.find("barrier");
+    ASSERT_NE(leaves, std::string::npos) << text;
+    EXPECT_LT(leaves, meets) << text;
+    EXPECT_NE(text.find("not %5"), std::string::npos) << text;
+}
+
+TEST(EndEarly, leavesBranchesAloneThatAreNotTheLast) {
+    const std::string before = kernel(kBranch + "store %0, %1, %2, %4, %4 {index=1, elem=int64}\n");
+    EXPECT_EQ(ir::print(after("end_early", before)), ir::print(ir::parse(before)));
+}
+
+bool spins(const std::string& condition, const std::string& body) {
+    ir::Function function =
+        ir::parse(kernel(kThread + "var_set %4\nloop {\n} {\n" + condition + "yield %9\n} {\n" + body + "} {\n} {\n}\n",
+                         "var $0 v : int64\n"));
+    mark_spins(function);
+    return ir::has_spin(function);
+}
+
+TEST(MarkSpins, findsLoopsThatWaitForAnElement) {
+    const std::string fixed = "%6 = load %0, %1, %2, %1 {index=1, elem=int64} : int64\n%9 = lt %6, %1 : bool\n";
+    EXPECT_TRUE(spins(fixed, ""));
+    EXPECT_FALSE(spins(fixed, "store %0, %1, %2, %1, %4 {index=1, elem=int64}\n"));  // it changes the element itself
+    const std::string walking =
+        "%5 = var_get : int64\n%6 = load %0, %1, %2, %5 {index=1, elem=int64} : int64\n%9 = lt %6, %1 : bool\n";
+    EXPECT_FALSE(spins(walking, "%7 = var_get : int64\n%8 = add %7, %1 : int64\nvar_set %8\n"));
+    EXPECT_TRUE(spins(walking, ""));
+}
+
+TEST(MarkSpins, tellsLocksFromUpdates) {
+    // A lock is taken with the same operands again and again; an update offers what it has just computed.
+    const std::string lock =
+        "%6 = atomic %0, %1, %2, %1, %1, %2 {imm=12, index=1, elem=int64} : int64\n%9 = ne %6, %1 : bool\n";
+    EXPECT_TRUE(spins(lock, ""));
+    const std::string update =
+        "%5 = var_get : int64\n%6 = atomic %0, %1, %2, %1, %5, %2 {imm=12, index=1, elem=int64} : int64\n"
+        "var_set %6\n%9 = ne %6, %5 : bool\n";
+    EXPECT_FALSE(spins(update, ""));
+}
+
+bool splits(const std::string& text) {
+    ir::Function function = ir::parse(text);
+    run_pass("split_blocks", function, {ir::Lanes::Line, {64, 1, 1}});
+    return function.splits;
+}
+
+TEST(SplitBlocks, needsControlFlowThatIsTheSameForTheBlock) {
+    EXPECT_TRUE(splits(kernel("barrier\n")));
+    EXPECT_FALSE(splits(kernel("%3 = const : int64\n")));  // no barrier, nothing to split
+    EXPECT_TRUE(splits(kernel("%3 = lt %1, %2 : bool\nif %3 {\nbarrier\n} {\n}\n")));
+    EXPECT_FALSE(splits(kernel(kBranch)));
+    const std::string read = "%3 = load %0, %1, %2, %1 {index=1, elem=int64} : int64\n%4 = lt %3, %1 : bool\n";
+    EXPECT_FALSE(splits(kernel(read + "if %4 {\nbarrier\n} {\n}\n")));  // another packet may have changed it
+}
+
+TEST(SplitBlocks, keepsCountersOfTheBlockApartFromThoseOfPackets) {
+    ir::Function function = ir::parse(kernel(
+        "var_set %1\nvar_set %1 {index=1}\nloop {\n} {\n%3 = var_get : int64\n%4 = lt %3, %2 : bool\nyield %4\n} {\n"
+        "barrier\n%5 = thread_idx : int32\n%6 = cast %5 : int64\nvar_set %6 {index=1}\n} {\n"
+        "%7 = var_get : int64\n%8 = add %7, %1 : int64\nvar_set %8\n} {\n}\n",
+        "var $0 i : int64\nvar $1 t : int64\n"));
+    run_pass("split_blocks", function, {ir::Lanes::Line, {64, 1, 1}});
+    EXPECT_TRUE(function.splits);
+    EXPECT_TRUE(function.block_variables[0]);
+    EXPECT_FALSE(function.block_variables[1]);
+    EXPECT_TRUE(function.block_values[8]);
+    EXPECT_FALSE(function.block_values[6]);
 }
 
 }  // namespace

@@ -26,7 +26,11 @@ class LastCompile(NamedTuple):
 def type_of_code(code: tuple[Any, ...]) -> kernel_types.Type:
     """The type that the extension's description of an argument stands for; layouts that numba has no name for are "A"."""
     kind, *rest = code
-    if kind == "tuple":
+    if kind == "none":
+        return kernel_types.NoneType("none")
+    if kind == "namedtuple":
+        rest = rest[1:]
+    if kind in ("tuple", "namedtuple"):
         return kernel_types.Tuple(map(type_of_code, rest))
     scalar = as_type(rest[0])
     return scalar if kind == "scalar" else kernel_types.Array(scalar, rest[1], "C" if rest[2] == 1 else "A")
@@ -35,19 +39,22 @@ def type_of_code(code: tuple[Any, ...]) -> kernel_types.Type:
 class CompiledKernel:
     """A kernel compiled for one signature.
 
-    On the CPU device a thread has no registers and no constant or local memory of its own that could be counted: these figures are 0,
-    as is shared memory for kernels that declare none.
+    On the CPU device a thread has no registers and no constant or local memory of its own that could be counted: these figures are 0.
     """
 
     regs_per_thread = 0
     const_mem_size = 0
     local_mem_per_thread = 0
-    shared_mem_per_block = 0
 
     def __init__(self, kernel: Inspection, codes: tuple[Any, ...]) -> None:
         self._kernel = kernel
         self._codes = codes
         self.signature = kernel_types.Signature(kernel_types.NoneType("none"), map(type_of_code, codes))
+
+    @property
+    def shared_mem_per_block(self) -> int:
+        """Bytes of the shared arrays whose size the kernel says."""
+        return self._kernel._ready().shared_bytes(list(self._codes))
 
     @property
     def max_threads_per_block(self) -> int:
@@ -89,6 +96,26 @@ class Inspection:
     if TYPE_CHECKING:
 
         def _ready(self) -> _treadle.Function: ...
+
+    def explain(self, *types: Any, block: Any = 256) -> str:
+        """What became of the kernel: why and how it was compiled last, how threads are laid out, where they part, how each access
+        reaches memory and which bounds tests are left. types: as in signatures, by default those compiled last; block: its shape.
+
+        Raises: ValueError where nothing is compiled and no types are given.
+        """
+        function = self._ready()
+        known = function.signatures()
+        codes = [as_type(item).code() for item in types] if types else list(known[0]) if known else None
+        if codes is None:
+            raise ValueError(f"{self.__name__}.explain: expected argument types, since nothing is compiled yet")
+        lines = [f"kernel {self.__name__}({', '.join(str(type_of_code(code)) for code in codes)})"]
+        if known:
+            last = LastCompile(*function.last_compile())
+            origin = (
+                f"read from {last.path}" if last.from_cache else "compiled: no cache had these types, options and text"
+            )
+            lines.append(f"latest of {function.variants} variants: {origin}, {last.milliseconds:.2f} ms")
+        return "\n".join(lines) + "\n" + function.dump(codes, "explain", block)
 
     @property
     def specialized(self) -> bool:
@@ -184,11 +211,11 @@ class Inspection:
         return self._per_signature(signature, "const_mem_size")
 
     def get_shared_mem_per_block(self, signature: Any = None) -> Any:
-        """Bytes of shared memory that the kernel declares: 0, since kernels have no shared arrays yet."""
+        """Bytes of shared memory that the kernel declares."""
         return self._per_signature(signature, "shared_mem_per_block")
 
     def get_local_mem_per_thread(self, signature: Any = None) -> Any:
-        """Bytes of local memory of a thread: 0, since kernels have no local arrays yet."""
+        """Bytes of local memory of a thread: 0 on the CPU device, where local arrays lie on the stacks of host threads."""
         return self._per_signature(signature, "local_mem_per_thread")
 
     def get_max_threads_per_block(self, signature: Any = None) -> Any:

@@ -37,11 +37,15 @@ llvm::TargetMachine& machine_for(const CpuTarget& target) {
 
 }  // namespace
 
+int packet_for(const ir::Function& function, const CpuKernelOptions& options) {
+    if (ir::uses_warp(function)) return ir::kWarp;
+    if (options.packet != 0) return options.packet;
+    return std::min(options.packet_limit, choose_packet(function, options.target));
+}
+
 CpuKernel compile_cpu_kernel(const ir::Function& function, const CpuKernelOptions& options, CpuOutput output) {
     CpuKernel result;
-    result.packet = ir::uses_warp(function) ? ir::kWarp
-                    : options.packet != 0   ? options.packet
-                                            : std::min(options.packet_limit, choose_packet(function, options.target));
+    result.packet = packet_for(function, options);
     llvm::TargetMachine& machine = machine_for(options.target);
     llvm::LLVMContext context;
     llvm::Module module(function.name, context);

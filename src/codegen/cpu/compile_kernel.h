@@ -24,6 +24,8 @@ struct CpuKernel {
     int packet = 0;
 };
 
+// Lanes of a packet.
+int packet_for(const ir::Function& function, const CpuKernelOptions& options);
 CpuKernel compile_cpu_kernel(const ir::Function& function, const CpuKernelOptions& options,
                              CpuOutput output = CpuOutput::Object);
 

@@ -1,6 +1,6 @@
-// Blocks whose packets run from barrier to barrier: the code between two barriers is a segment, a loop over all packets of
-// the block. What is the same for the whole block stands between the segments, once. What a packet keeps from one segment
-// to the next lies in memory, an array over the packets; indices are computed anew, which costs less.
+// Blocks whose packets run from barrier to barrier: the code between two barriers is a segment, a loop over all packets
+// of the block. What is the same for the whole block stands between the segments, once. What a packet keeps from one
+// segment to the next lies in memory, an array over the packets; indices are computed anew, which costs less.
 #include <algorithm>
 
 #include "base/error.h"
@@ -72,7 +72,8 @@ void Emitter::note_uses(const Piece& segment, bool in_loop) {
     }
 }
 
-// The number of operations that make the value from what a block and a thread index give; too many where memory is read.
+// The number of operations that make the value from what a block and a thread index give; too many where memory is
+// read.
 int Emitter::cost_of(ir::ValueId value) const {
     if (function_.block_values[value]) return 0;
     const auto found = definitions_.find(value);
@@ -146,8 +147,8 @@ void Emitter::packet_loop(const std::function<void()>& body) {
     Value* in_row = rows ? builder_.CreateURem(packet, whole(packets_in_row_)) : packet;
     Value* x = builder_.CreateMul(in_row, whole(width_));
     thread_base_ = rows ? builder_.CreateAdd(builder_.CreateMul(row, whole(bx)), x) : x;
-    set_threads(x, rows ? builder_.CreateURem(row, whole(by)) : whole(0), rows ? builder_.CreateUDiv(row, whole(by)) : whole(0),
-                whole(rows ? bx : bx * by * bz));
+    set_threads(x, rows ? builder_.CreateURem(row, whole(by)) : whole(0),
+                rows ? builder_.CreateUDiv(row, whole(by)) : whole(0), whole(rows ? bx : bx * by * bz));
     body();
     Value* next = builder_.CreateAdd(number, i64(1));
     number->addIncoming(next, builder_.GetInsertBlock());
@@ -262,7 +263,9 @@ void Emitter::pieces(const std::vector<Piece>& all) {
             case Opcode::Leave: builder_.CreateBr(exits_.scope_exit); break;
             case Opcode::Barrier:
             case Opcode::Yield: break;
-            case Opcode::BarrierReduce: values_[op.result] = reduced_total(op, builder_.CreateLoad(builder_.getInt64Ty(), totals_[op.result])); break;
+            case Opcode::BarrierReduce:
+                values_[op.result] = reduced_total(op, builder_.CreateLoad(builder_.getInt64Ty(), totals_[op.result]));
+                break;
             default: emit_op(op); break;
         }
     }

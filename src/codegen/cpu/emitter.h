@@ -84,7 +84,7 @@ private:
         int number = -1;
     };
     struct VariableUse {
-        int segment = -1;  // the latest
+        int segment = -1;              // the latest
         bool is_kept = false;          // from one segment to another
         bool starts_assigned = false;  // before anything reads it
     };

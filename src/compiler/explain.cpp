@@ -1,0 +1,132 @@
+#include "compiler/explain.h"
+
+#include <map>
+#include <vector>
+
+namespace treadle::compiler {
+namespace {
+
+using ir::Op;
+using ir::Opcode;
+using ir::Shape;
+
+class Explanation {
+public:
+    Explanation(const ir::Function& function, const CompileRequest& request) : function_(function), request_(request) {
+        constants_.assign(function.values.size(), -1);
+        ir::walk(function.body, [&](const Op& op) {
+            if (op.code == Opcode::Const && op.type.is_scalar())
+                constants_[op.result] = static_cast<std::int64_t>(op.imm);
+        });
+    }
+
+    std::string run(int packet) {
+        text_ = layout(packet);
+        ir::walk(function_.body, [&](const Op& op) { note(op); });
+        for (const auto& [line, facts] : lines_) {
+            for (const auto& [fact, count] : facts)
+                text_ += place(line) + fact + (count > 1 ? " (" + std::to_string(count) + " times)" : "") + "\n";
+        }
+        return text_;
+    }
+
+private:
+    std::string layout(int packet) const {
+        static constexpr const char* kLanes[] = {"along x", "along x, row by row", "along the linear index"};
+        std::string text =
+            "threads: packets of " + std::to_string(packet) + " " + kLanes[static_cast<int>(request_.options.lanes)];
+        text += request_.options.full_packets ? ", all full\n" : ", the last one masked\n";
+        if (ir::has_spin(function_) && !ir::uses_warp(function_)) {
+            text += "blocks: threads wait for each other, so each has a stack of its own and none runs in step\n";
+        } else if (function_.splits) {
+            text += "blocks: loops over all packets, from barrier to barrier\n";
+        } else if (ir::has_barrier(function_)) {
+            text +=
+                "blocks: packets have stacks of their own, since a barrier stands in control flow that depends on "
+                "data\n";
+        } else {
+            text += "blocks: one packet after the other\n";
+        }
+        if (function_.shared_bytes != 0)
+            text += "shared memory: " + std::to_string(function_.shared_bytes) + " bytes a block\n";
+        return text;
+    }
+
+    // The line of the file, or of the function where its text is not known.
+    std::string place(std::int32_t line) const {
+        const auto function = static_cast<std::size_t>(line >> ir::kLineBits);
+        std::int32_t number = line & ((1 << ir::kLineBits) - 1);
+        if (function < request_.sources.size()) number += request_.sources[function].first_line - 1;
+        return "line " + std::to_string(number) + ": ";
+    }
+
+    void note(const Op& op) {
+        switch (op.code) {
+            case Opcode::If:
+                if (op.divergent) add(op, "threads may part: both sides run under masks");
+                break;
+            case Opcode::Loop:
+                if (op.index == 1) add(op, "waits for another thread");
+                if (op.divergent) add(op, "threads leave the loop one by one: it runs until the last has left");
+                break;
+            case Opcode::Load: add(op, "load, " + reach(op) + bounds(op)); break;
+            case Opcode::Store: add(op, "store, " + reach(op) + bounds(op)); break;
+            case Opcode::Atomic: {
+                const bool own = op.space != ir::Space::Global;
+                add(op, std::string("atomic, ") +
+                            (own ? "plain instructions: the memory is this block's" : "locked instructions") +
+                            bounds(op));
+                break;
+            }
+            default: break;
+        }
+    }
+
+    std::string reach(const Op& op) const {
+        const auto rank = static_cast<std::size_t>(op.index);
+        bool varying = false;
+        bool uniform = true;
+        bool last_linear = rank != 0;
+        for (std::size_t i = 0; i < 3 * rank + 1; ++i) {
+            const Shape shape = function_.value_shapes[op.operands[i]];
+            varying = varying || shape.is_varying();
+            uniform = uniform && shape.is_uniform();
+            if (i < 3 * rank && !shape.is_uniform()) last_linear = false;
+        }
+        if (op.space == ir::Space::Local) return uniform ? "all lanes side by side" : "lane by lane, by index";
+        if (uniform) return "one element for the packet";
+        if (varying) return op.code == Opcode::Load ? "gathered by index" : "scattered by index";
+        const bool dense = op.layout == ir::Layout::Dense || op.layout == ir::Layout::InnerDense;
+        const bool step_of_one = function_.value_shapes[op.operands[3 * rank]] == Shape::linear(1);
+        if (last_linear && dense && step_of_one) return "one contiguous access";
+        return "elements at a fixed distance";
+    }
+
+    std::string bounds(const Op& op) const {
+        if (function_.bounds == ir::Bounds::Off) return "; bounds not tested";
+        const auto rank = static_cast<std::size_t>(op.index);
+        bool tested = false;
+        for (std::size_t axis = 0; axis < rank; ++axis) {
+            const std::int64_t extent = constants_[op.operands[1 + axis]];
+            const std::uint8_t bits = function_.width_bits[op.operands[1 + 2 * rank + axis]];
+            tested = tested || extent < 0 || bits >= 63 || extent < (std::int64_t{1} << bits);
+        }
+        return tested ? "; bounds tested" : "; bounds known";
+    }
+
+    void add(const Op& op, const std::string& fact) { ++lines_[op.line][fact]; }
+
+    const ir::Function& function_;
+    const CompileRequest& request_;
+    std::vector<std::int64_t> constants_;  // by value; -1: none
+    std::map<std::int32_t, std::map<std::string, int>> lines_;
+    std::string text_;
+};
+
+}  // namespace
+
+std::string explain(const ir::Function& function, const CompileRequest& request, int packet) {
+    return Explanation(function, request).run(packet);
+}
+
+}  // namespace treadle::compiler
