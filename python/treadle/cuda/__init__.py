@@ -83,6 +83,7 @@ from treadle.cuda._streams import (
 )
 
 if TYPE_CHECKING:
+    from treadle.cuda import random
     from treadle.cuda._contexts import (
         Context,
         MemoryInfo,
@@ -115,9 +116,12 @@ if TYPE_CHECKING:
 
 # What few programs use is imported when it is asked for: importing Treadle should cost little beside importing NumPy.
 _LATER = ("_contexts", "_host_memory", "_vectorize", "_guvectorize", "_reduce")
+_MODULES = ("random",)
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
     if name in __all__:
         for module in _LATER:
             found = vars(importlib.import_module(f"{__name__}.{module}")).get(name)
@@ -211,6 +215,7 @@ __all__ = [
     "profile_start",
     "profile_stop",
     "profiling",
+    "random",
     "reduce",
     "rsqrt",
     "runtime",
