@@ -83,7 +83,7 @@ from treadle.cuda._streams import (
 )
 
 if TYPE_CHECKING:
-    from treadle.cuda import random
+    from treadle.cuda import fp16, random
     from treadle.cuda._contexts import (
         Context,
         MemoryInfo,
@@ -116,7 +116,7 @@ if TYPE_CHECKING:
 
 # What few programs use is imported when it is asked for: importing Treadle should cost little beside importing NumPy.
 _LATER = ("_contexts", "_host_memory", "_vectorize", "_guvectorize", "_reduce")
-_MODULES = ("random",)
+_MODULES = ("fp16", "random")
 
 
 def __getattr__(name: str) -> Any:
@@ -180,6 +180,7 @@ __all__ = [
     "external_stream",
     "ffs",
     "fma",
+    "fp16",
     "from_cuda_array_interface",
     "get_current_device",
     "get_current_stream",

@@ -21,7 +21,7 @@ class Intrinsic:
 
 
 # Names of numba.cuda that kernels do not have yet: asking for one is no typing error.
-NOT_YET = frozenset("libdevice fp16".split())
+NOT_YET = frozenset(["libdevice"])
 
 
 class Namespace:
