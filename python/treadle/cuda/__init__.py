@@ -83,7 +83,7 @@ from treadle.cuda._streams import (
 )
 
 if TYPE_CHECKING:
-    from treadle.cuda import fp16, random
+    from treadle.cuda import fp16, libdevice, random
     from treadle.cuda._contexts import (
         Context,
         MemoryInfo,
@@ -116,7 +116,7 @@ if TYPE_CHECKING:
 
 # What few programs use is imported when it is asked for: importing Treadle should cost little beside importing NumPy.
 _LATER = ("_contexts", "_host_memory", "_vectorize", "_guvectorize", "_reduce")
-_MODULES = ("fp16", "random")
+_MODULES = ("fp16", "libdevice", "random")
 
 
 def __getattr__(name: str) -> Any:
@@ -199,6 +199,7 @@ __all__ = [
     "laneid",
     "lanemask_lt",
     "legacy_default_stream",
+    "libdevice",
     "list_devices",
     "local",
     "managed_array",
