@@ -212,6 +212,10 @@ class Program:
         if builtin is not None:
             return f"(builtin {builtin})"
         function = getattr(value, "py_func", value)
+        if getattr(value, "__module__", None) == "_operator":
+            from treadle.cuda._operators import operator_function  # few programs use them
+
+            function = operator_function(value.__name__)
         if isinstance(function, types.FunctionType):
             return f"(function {self._add(function)})"
         hint = (
