@@ -83,7 +83,9 @@ from treadle.cuda._streams import (
 )
 
 if TYPE_CHECKING:
-    from treadle.cuda import fp16, libdevice, random
+    from treadle.cuda import fp16 as fp16
+    from treadle.cuda import libdevice as libdevice
+    from treadle.cuda import random as random
     from treadle.cuda._contexts import (
         Context,
         MemoryInfo,
@@ -116,6 +118,7 @@ if TYPE_CHECKING:
 
 # What few programs use is imported when it is asked for: importing Treadle should cost little beside importing NumPy.
 _LATER = ("_contexts", "_host_memory", "_vectorize", "_guvectorize", "_reduce")
+# Not in __all__, so that the names of numba.cuda are taken over without importing these.
 _MODULES = ("fp16", "libdevice", "random")
 
 
@@ -132,7 +135,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_MODULES})
 
 
 __all__ = [
@@ -180,7 +183,6 @@ __all__ = [
     "external_stream",
     "ffs",
     "fma",
-    "fp16",
     "from_cuda_array_interface",
     "get_current_device",
     "get_current_stream",
@@ -199,7 +201,6 @@ __all__ = [
     "laneid",
     "lanemask_lt",
     "legacy_default_stream",
-    "libdevice",
     "list_devices",
     "local",
     "managed_array",
@@ -217,7 +218,6 @@ __all__ = [
     "profile_start",
     "profile_stop",
     "profiling",
-    "random",
     "reduce",
     "rsqrt",
     "runtime",
