@@ -4,7 +4,8 @@ The generator is that of Blackman and Vigna (https://prng.di.unimi.it, "Scramble
 its first state made from the seed by SplitMix64. Generators of one array stand 2**64 numbers apart in one sequence. Integers and
 uniform numbers are those of numba.cuda bit for bit, normal ones up to the rounding of the logarithm and the cosine.
 
-States are a uint64 array of shape (n, 2), since kernels know no structured types: pass the array and the generator's index.
+States are a uint64 array of shape (n, 2), since kernels know no structured types: pass the array and the generator's index, and
+take their number from ``len(states)`` or ``states.shape[0]``, not from ``states.size``.
 
 >>> from treadle import cuda
 >>> from treadle.cuda.random import create_xoroshiro128p_states, xoroshiro128p_uniform_float32
