@@ -16,7 +16,7 @@ from treadle._desugar import Desugarer, NotPossible, is_needed
 from treadle._source import Carried, Definition, Source, identity, source_of
 from treadle._syntax import FunctionWalker, UnsupportedSyntax, inner_nodes, number_text
 from treadle._types import SUPPORTED
-from treadle.cuda._intrinsics import NOT_YET, Intrinsic
+from treadle.cuda._intrinsics import Intrinsic
 from treadle.errors import CompileError, UnsupportedError
 
 _PYTHON: tuple[Any, ...] = (abs, bool, complex, divmod, float, int, len, max, min, pow, range, round)
@@ -93,8 +93,6 @@ class Program:
             value = names[name] if name in names else getattr(builtins, name)
             used = 0
             while used < len(chain) and (_is_namespace(value) or isinstance(value, enum.Enum)):
-                if chain[used] in NOT_YET and getattr(value, "__name__", "") in ("treadle.cuda", "numba.cuda"):
-                    raise UnsupportedSyntax(f"cuda.{chain[used]} is not supported in kernels yet", node, self._first)
                 if not hasattr(value, chain[used]):
                     raise UnsupportedSyntax(f"'{name}' has no attribute '{chain[used]}'", node, self._first)
                 value = getattr(value, chain[used])
@@ -214,6 +212,10 @@ class Program:
         if builtin is not None:
             return f"(builtin {builtin})"
         function = getattr(value, "py_func", value)
+        if getattr(value, "__module__", None) == "_operator":
+            from treadle.cuda._operators import operator_function  # few programs use them
+
+            function = operator_function(value.__name__)
         if isinstance(function, types.FunctionType):
             return f"(function {self._add(function)})"
         hint = (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import itertools
 import json
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -178,6 +179,7 @@ class FunctionWalker:
         self._lines = lines or []
         self._is_python = is_python
         self._locals: set[str] = set()
+        self._chained = itertools.count(1)
 
     def function(self, node: Nested, name: str, captured: Sequence[str] = ()) -> str:
         args = node.args
@@ -268,11 +270,12 @@ class FunctionWalker:
             case ast.Assign(targets=targets, value=value):
                 if len(targets) == 1:
                     return f"(set{span} {self._target(targets[0])} {self._expr(value)})"
-                first = targets[0]
-                if not isinstance(first, ast.Name):
-                    raise self._unsupported("chained assignment needs a plain name first", node)
-                rest = " ".join(f"(set{span} {self._target(target)} {_local(first.id)})" for target in targets[1:])
-                return f"(set{span} {_local(first.id)} {self._expr(value)}) {rest}"
+                # The value is evaluated once: the first name holds it, or one that no Python name is.
+                holder, rest = f"chained'{next(self._chained)}", targets
+                if isinstance(targets[0], ast.Name):
+                    holder, rest = _local(targets[0].id), targets[1:]
+                sets = " ".join(f"(set{span} {self._target(target)} {holder})" for target in rest)
+                return f"(set{span} {holder} {self._expr(value)}) {sets}"
             case ast.AnnAssign(target=target, value=value):
                 return "(pass)" if value is None else f"(set{span} {self._target(target)} {self._expr(value)})"
             case ast.AugAssign(target=target, op=op, value=value):

@@ -24,6 +24,8 @@ _TARGETS = {
     "numba.cuda": "treadle.compat.numba_cuda",
     "numba.cuda.types": "treadle.types",
     "numba.cuda.errors": "treadle.compat.numba_cudadrv_names",
+    "numba.cuda.libdevice": "treadle.cuda.libdevice",
+    "numba.cuda.random": "treadle.cuda.random",
     "numba.cuda.kernels": "treadle.compat.numba_cuda",
     "numba.cuda.kernels.reduction": "treadle.compat.numba_cuda",
     "numba.cuda.cudadrv": "treadle.compat.numba_cudadrv",

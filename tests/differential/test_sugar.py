@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+import treadle as td
 from treadle import cuda
 
 
@@ -151,3 +152,25 @@ def nested_functions(x, out):
 
 def test_nested_functions(check_kernel):
     check_kernel(nested_functions, 1, 8, np.arange(8.0), np.zeros(8))
+
+
+@cuda.jit
+def chained(x, calls, out):
+    i = cuda.grid(1)
+    out[i, 0] = out[i, 1] = a = x[i] + 1
+    out[i, 2], out[i, 3] = b = (a, 2)
+    c = out[i, 4] = b[0] * 2
+    if i % 2 == 0:
+        out[i, 5] = out[i, 6] = cuda.atomic.add(calls, 0, 1) * 0 + 5.5
+    else:
+        out[i, 5] = out[i, 6] = i
+    out[i, 7] = c
+
+
+def test_chained_assignment():
+    x, calls, out = np.arange(9.0), td.zeros(1, "int32"), td.zeros((9, 8))
+    chained[1, 9](td.array(x), calls, out)
+    last = np.where(x % 2 == 0, 5.5, x)
+    expected = [x + 1, x + 1, x + 1, 0 * x + 2, 2 * x + 2, last, last, 2 * x + 2]
+    np.testing.assert_array_equal(out.get(), np.array(expected).T)
+    assert calls.get()[0] == 5, "the value is computed once"

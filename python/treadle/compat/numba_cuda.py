@@ -23,6 +23,12 @@ def jit(func_or_sig: Any = None, **options: Any) -> Any:
     return _cuda.jit(func_or_sig, **options)
 
 
+def __getattr__(name: str) -> Any:
+    if name.startswith("_"):
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return getattr(_cuda, name)
+
+
 def declare_device(name: str, sig: Any, **options: Any) -> Any:
     """Declares a device function in another language. Raises UnsupportedError."""
     raise UnsupportedError("declare_device: code of other languages cannot be linked to kernels of the CPU device")

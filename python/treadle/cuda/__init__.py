@@ -83,6 +83,9 @@ from treadle.cuda._streams import (
 )
 
 if TYPE_CHECKING:
+    from treadle.cuda import fp16 as fp16
+    from treadle.cuda import libdevice as libdevice
+    from treadle.cuda import random as random
     from treadle.cuda._contexts import (
         Context,
         MemoryInfo,
@@ -115,9 +118,13 @@ if TYPE_CHECKING:
 
 # What few programs use is imported when it is asked for: importing Treadle should cost little beside importing NumPy.
 _LATER = ("_contexts", "_host_memory", "_vectorize", "_guvectorize", "_reduce")
+# Not in __all__, so that the names of numba.cuda are taken over without importing these.
+_MODULES = ("fp16", "libdevice", "random")
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
     if name in __all__:
         for module in _LATER:
             found = vars(importlib.import_module(f"{__name__}.{module}")).get(name)
@@ -128,7 +135,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_MODULES})
 
 
 __all__ = [

@@ -27,3 +27,17 @@ def core_function(function: Any, what: str) -> types.FunctionType:
     if not isinstance(found, types.FunctionType):
         raise TypeError(f"{what}: expected a function, got {type(function).__name__}")
     return found
+
+
+def function_of(
+    name: str, parameters: list[str], lines: list[str], scope: dict[str, Any], doc: str
+) -> types.FunctionType:
+    """A device function whose body is text; the names in it are those of ``scope``."""
+    text = f"def {name}({', '.join(parameters)}):\n" + "".join(f"    {line}\n" for line in lines)
+    file = f"<treadle function: {scope.get('__name__', '')}.{name}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    made: dict[str, Any] = {}
+    exec(compile(text, file, "exec"), scope, made)
+    function: types.FunctionType = made[name]
+    function.__doc__ = doc
+    return function

@@ -20,10 +20,6 @@ class Intrinsic:
         return f"<kernel intrinsic cuda.{self.builtin}>"
 
 
-# Names of numba.cuda that kernels do not have yet: asking for one is no typing error.
-NOT_YET = frozenset("random libdevice fp16".split())
-
-
 class Namespace:
     """Intrinsics under one name, such as ``cuda.shared``."""
 
