@@ -59,6 +59,11 @@ def scalar_bits(value: np.generic) -> tuple[str, int] | tuple[str, int, int]:
     return name, int(value) & 0xFFFFFFFFFFFFFFFF
 
 
+def _numpy_scalar(value: Any) -> np.generic:
+    """A number as NumPy has it: Python's as bool, int64, float64 or complex128."""
+    return np.asarray(value).reshape(1)[0]
+
+
 class HostArrayPassed(Exception):
     """A launch met a host array that has to be copied first."""
 
@@ -70,12 +75,12 @@ def argument(value: Any, kernel: str, name: str, copies_host_arrays: bool) -> An
     if isinstance(value, enum.Enum):
         value = value.value
         if type(value) in (bool, int):
-            return scalar_bits(np.asarray(value)[()])
+            return scalar_bits(_numpy_scalar(value))
     if isinstance(value, (np.datetime64, np.timedelta64)):
         value = value.astype(np.int64)
     try:
         if isinstance(value, (np.generic, float, complex)):
-            return scalar_bits(np.asarray(value)[()])
+            return scalar_bits(_numpy_scalar(value))
         host = value if isinstance(value, np.ndarray) else getattr(value, "value", None)
         if isinstance(host, np.ndarray) and copies_host_arrays:
             dtype_name(host.dtype, "argument")

@@ -17,6 +17,7 @@ from treadle._source import Carried, Definition, Source, identity, source_of
 from treadle._syntax import FunctionWalker, UnsupportedSyntax, inner_nodes, number_text
 from treadle._types import SUPPORTED
 from treadle.cuda._intrinsics import Intrinsic
+from treadle.cuda._vector_types import VectorType
 from treadle.errors import CompileError, UnsupportedError
 
 _PYTHON: tuple[Any, ...] = (abs, bool, complex, divmod, float, int, len, max, min, pow, range, round)
@@ -191,6 +192,8 @@ class Program:
             return self._value(value.value, name, node)
         if isinstance(value, type) and issubclass(value, tuple) and hasattr(value, "_fields"):
             return f"(tupletype {_identifier(value.__name__)} {' '.join(value._fields)})"
+        if isinstance(value, VectorType):
+            return value.text
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             items = " ".join(self._value(item, name, node) for item in value)
             return f"(call {self._value(type(value), name, node)} {items})"

@@ -85,6 +85,7 @@ Entity Lowering::call(const Node& node) {
             if (callee.builtin != nullptr) return call_builtin(*callee.builtin, std::move(args), node.span);
             return call_library_typed(callee.text, args, node.span);
         case Entity::Kind::TupleType: {
+            if (callee.dtype != DType::Count) args = components(callee, args, node.span);
             if (args.size() != callee.names.size())
                 type_error(node.span, callee.text + ": expected " + std::to_string(callee.names.size()) +
                                           " arguments, got " + std::to_string(args.size()));
@@ -99,6 +100,19 @@ Entity Lowering::call(const Node& node) {
             type_error(node.span, "cannot call " + describe(type_of(callee)),
                        "a kernel calls device functions and built-in functions");
     }
+}
+
+// Of a vector: numbers and shorter vectors, one after the other, in its own type.
+std::vector<Entity> Lowering::components(const Entity& type, const std::vector<Entity>& args, Span span) {
+    std::vector<Entity> parts;
+    for (const Entity& arg : args) {
+        if (arg.is(Entity::Kind::Tuple)) {
+            for (const Entity& item : arg.items) parts.push_back(convert(item, type.dtype, span));
+        } else {
+            parts.push_back(convert(arg, type.dtype, span));
+        }
+    }
+    return parts;
 }
 
 // Puts arguments given by name where the callee has them.
@@ -201,9 +215,13 @@ Entity Lowering::call_builtin_by_handler(const Builtin& row, std::vector<Entity>
                 emit(Opcode::BarrierReduce, ir::Type::scalar(DType::Int32), {vote}, static_cast<std::int32_t>(kind)),
                 DType::Int32);
         }
-        case Handler::Fence:
-            emit_effect(Opcode::Fence, {}, row.text == "threadfence" || row.text == "threadfence_system");
+        case Handler::Fence: {
+            const auto kind = row.text == "syncwarp"                                       ? ir::FenceKind::Warp
+                              : row.text == "threadfence" || row.text == "threadfence_system" ? ir::FenceKind::Device
+                                                                                           : ir::FenceKind::Block;
+            emit_effect(Opcode::Fence, {}, static_cast<std::int32_t>(kind));
             return {};
+        }
         case Handler::Atomic: return atomic(row, args, span);
         case Handler::WarpQuery:
         case Handler::Shuffle:

@@ -95,7 +95,11 @@ Entity Lowering::expression(const Node& node) {
             Entity type;
             type.kind = Entity::Kind::TupleType;
             type.text = node.items[0].atom;
-            for (std::size_t i = 1; i < node.items.size(); ++i) type.names.emplace_back(node.items[i].atom);
+            // A vector type names the type of its components behind its own name.
+            const bool is_vector = node.items.size() > 1 && dtype_from_name(node.items[1].atom) != DType::Count;
+            if (is_vector) type.dtype = dtype_from_name(node.items[1].atom);
+            for (std::size_t i = is_vector ? 2 : 1; i < node.items.size(); ++i)
+                type.names.emplace_back(node.items[i].atom);
             return type;
         }
         case Head::Function: {

@@ -71,7 +71,7 @@ Entity Lowering::group_method(const Entity& group, const std::string& method, co
     if (method == "sync") {
         expect(0);
         if (threads <= 0) emit_effect(Opcode::Barrier, {}, threads == kGrid);
-        if (threads > 0) emit_effect(Opcode::Fence);
+        if (threads > 0) emit_effect(Opcode::Fence, {}, static_cast<std::int32_t>(ir::FenceKind::Warp));
         return {};
     }
     if (method == "thread_rank" || method == "size" || method == "num_threads") {

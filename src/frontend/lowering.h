@@ -165,6 +165,7 @@ private:
     bool constant_integer(const Entity& entity, std::int64_t& value) const;
     // lower_calls.cpp
     Entity call(const Node& node);
+    std::vector<Entity> components(const Entity& type, const std::vector<Entity>& args, Span span);
     using Keywords = std::vector<std::pair<std::string, Entity>>;
     void place_keywords(const std::string& callee, const std::vector<std::string>& names, const Keywords& keywords,
                         std::vector<Entity>& args, Span span);

@@ -94,7 +94,11 @@ bool has_spin(const Function& function) {
 }
 
 bool uses_warp(const Function& function) {
-    return holds_any(function, {Opcode::LaneId, Opcode::ActiveMask, Opcode::Shuffle, Opcode::Vote, Opcode::Match});
+    bool meets = false;
+    walk(function.body, [&](const Op& op) {
+        meets = meets || (op.code == Opcode::Fence && op.index == static_cast<std::int32_t>(FenceKind::Warp));
+    });
+    return meets || holds_any(function, {Opcode::LaneId, Opcode::ActiveMask, Opcode::Shuffle, Opcode::Vote, Opcode::Match});
 }
 
 }  // namespace treadle::ir

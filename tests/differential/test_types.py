@@ -188,3 +188,35 @@ def test_a_loop_over_a_tuple_is_not_left():
 
     with pytest.raises(UnsupportedError, match="break or continue"):
         kernel[1, 1]((1, 2), td.zeros(1))
+
+
+def test_vector_types():
+    @cuda.jit
+    def kernel(x, out):
+        i = cuda.grid(1)
+        v = cuda.float32x4(x[i], 2, i, 3.5)
+        pair = cuda.int2(i, 2.9)
+        longer = cuda.float32x4(pair, cuda.float2(0.1, x[i]))
+        if i % 2:
+            v = longer
+        out[i, 0], out[i, 1], out[i, 2], out[i, 3] = v.x, v.y, v.z, v.w
+
+    n = 50
+    x = np.linspace(0, 1, n)
+    out = td.zeros((n, 4), "float64")
+    kernel[1, n](td.array(x), out)
+    i = np.arange(n)
+    even = np.stack([x, 0 * x + 2, i, 0 * x + 3.5], 1)
+    odd = np.stack([i, 0 * x + 2, 0 * x + 0.1, x], 1)
+    expected = np.where(i[:, None] % 2, odd, even).astype("float32")
+    np.testing.assert_array_equal(out.get(), expected)
+    assert cuda.float32x4 is cuda.float4
+    with pytest.raises(TypeError, match="only inside a kernel"):
+        cuda.int3(1, 2, 3)
+
+    @cuda.jit
+    def short(out):
+        out[0] = cuda.int3(1, 2).x
+
+    with pytest.raises(TypingError, match="expected 3 arguments, got 2"):
+        short[1, 1](out[0])

@@ -195,3 +195,29 @@ def test_groups_within_a_warp():
         assert got[1, i] == np.int64(sum(1 << (m % 32) for m in members if m % 3 == 0)).astype("int32")
         assert got[2, i] == any(m % 7 == 0 for m in members)
         assert got[3, i] == len(members)
+
+
+@cuda.jit
+def crossed(x, out):
+    s = cuda.shared.array(1024, np.int64)
+    t = cuda.threadIdx.x
+    s[t] = t + 1
+    cuda.syncwarp()
+    total = s[t // 32 * 32 + 31 - t % 32]
+    # Enough values at once that packets would be narrower than a warp.
+    a, b, c, d = x[t], x[t + 1], x[t + 2], x[t + 3]
+    e, f, g, h = x[t + 4], x[t + 5], x[t + 6], x[t + 7]
+    for _ in range(3):
+        a, b, c, d, e, f, g, h = b * c, c + d, d * e, e + f, f * g, g + h, h * a, a + b
+    cuda.syncwarp()
+    s[t] = 1000 * (t + 1)
+    cuda.cg.tiled_partition(cuda.cg.this_thread_block(), 32).sync()
+    out[t] = total + s[t // 32 * 32 + 31 - t % 32] + (a + b + c + d + e + f + g + h) * 0
+
+
+@pytest.mark.parametrize("n", (32, 64, 256))
+def test_syncwarp(n):
+    out = td.zeros(n, "float64")
+    crossed[1, n](td.ones(n + 8, "float64"), out)
+    t = np.arange(n)
+    np.testing.assert_array_equal(out.get(), 1001.0 * (t // 32 * 32 + 32 - t % 32))

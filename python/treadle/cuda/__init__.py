@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from treadle.cuda import _vector_types
 from treadle.cuda._arrays import (
     as_cuda_array,
     device_array,
@@ -123,6 +124,11 @@ _MODULES = ("fp16", "libdevice", "random")
 
 
 def __getattr__(name: str) -> Any:
+    vectors = _vector_types.vector_types() if name[-1:] in "1234" else {}
+    if name in vectors:
+        # All at once: each is the same object under all its names.
+        globals().update(vectors)
+        return vectors[name]
     if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
     if name in __all__:

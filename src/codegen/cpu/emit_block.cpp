@@ -103,10 +103,10 @@ Emitter::Value* Emitter::reduced_total(const ir::Op& op, Value* total) {
     return builder_.CreateZExt(zero, builder_.getInt32Ty());
 }
 
-// A packet runs in one thread, in order: among its own threads nothing needs to be done.
+// A packet runs in one thread, in order: among its own threads only the compiler must keep the order.
 void Emitter::emit_fence(const ir::Op& op) {
     builder_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent,
-                         op.index == 1 ? llvm::SyncScope::System : llvm::SyncScope::SingleThread);
+                         op.index == static_cast<int>(ir::FenceKind::Device) ? llvm::SyncScope::System : llvm::SyncScope::SingleThread);
 }
 
 // One call for all lanes; the host puts their lines in order.
