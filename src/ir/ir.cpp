@@ -93,6 +93,14 @@ bool has_spin(const Function& function) {
     return found;
 }
 
+std::int64_t local_bytes(const Function& function) {
+    std::int64_t total = 0;
+    walk(function.body, [&](const Op& op) {
+        if (op.code == Opcode::LocalArray) total += static_cast<std::int64_t>(op.imm) * size_of(op.elem);
+    });
+    return total;
+}
+
 bool uses_warp(const Function& function) {
     bool meets = false;
     walk(function.body, [&](const Op& op) {

@@ -171,6 +171,10 @@ bool is_block_construct(const Op& op);
 bool has_spin(const Function& function);
 inline bool runs_by_packet(const Function& function) { return uses_block(function) || has_spin(function); }
 bool uses_warp(const Function& function);
+// Of the local arrays of one thread.
+std::int64_t local_bytes(const Function& function);
+// Of the local arrays of threads that run at once on the stack of a host thread.
+inline constexpr std::int64_t kMostStackBytes = std::int64_t{1} << 20;
 
 // Calls visit(op) for every operation, outer ones before inner ones.
 template <class Region, class Visit>

@@ -471,3 +471,39 @@ def test_many_launches_of_many_shapes_keep_apart():
             out = td.zeros(n, "float32")
             reverse[1, n](td.array(x), out)
             np.testing.assert_array_equal(out.get(), x[::-1])
+
+
+@pytest.mark.parametrize("count", (100, 5000, 65536))
+def test_large_local_arrays(count):
+    @cuda.jit
+    def alone(out):
+        a = cuda.local.array(count, np.float64)
+        i = cuda.grid(1)
+        a[i] = i
+        a[count - 1 - i] = 2 * i
+        out[i] = a[i] + a[count - 1 - i]
+
+    @cuda.jit
+    def together(out):
+        a = cuda.local.array(count, np.float64)
+        i = cuda.grid(1)
+        a[i] = i
+        a[count - 1 - i] = 2 * i
+        cuda.syncthreads()
+        out[i] = a[i] + a[count - 1 - i]
+
+    for kernel in (alone, together):
+        out = td.zeros(48)
+        kernel[1, 48](out)
+        np.testing.assert_array_equal(out.get(), 3 * np.arange(48.0))
+
+    @cuda.jit
+    def warps(out):
+        a = cuda.local.array(count, np.float64)
+        i = cuda.grid(1)
+        a[i] = i
+        out[i] = cuda.shfl_xor_sync(0xFFFFFFFF, a[i], 1)
+
+    if count == 65536:
+        with pytest.raises(CompileError, match="local arrays: expected at most 131072 bytes"):
+            warps[1, 32](td.zeros(32))

@@ -38,9 +38,19 @@ llvm::TargetMachine& machine_for(const CpuTarget& target) {
 }  // namespace
 
 int packet_for(const ir::Function& function, const CpuKernelOptions& options) {
-    if (ir::uses_warp(function)) return ir::kWarp;
+    const std::int64_t local = ir::local_bytes(function);
+    if (ir::uses_warp(function)) {
+        if (local * ir::kWarp > 4 * ir::kMostStackBytes) {
+            throw Error(ErrorKind::Compile, "[" + function.name + "] local arrays: expected at most " +
+                                                std::to_string(4 * ir::kMostStackBytes / ir::kWarp) +
+                                                " bytes a thread beside warp operations, got " + std::to_string(local));
+        }
+        return ir::kWarp;
+    }
     if (options.packet != 0) return options.packet;
-    return std::min(options.packet_limit, choose_packet(function, options.target));
+    int packet = std::min(options.packet_limit, choose_packet(function, options.target));
+    while (packet > 1 && packet * local > ir::kMostStackBytes) packet /= 2;
+    return packet;
 }
 
 CpuKernel compile_cpu_kernel(const ir::Function& function, const CpuKernelOptions& options, CpuOutput output) {
