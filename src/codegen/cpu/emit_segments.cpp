@@ -45,7 +45,10 @@ std::vector<Emitter::Piece> Emitter::pieces_of(const ir::Region& region, bool in
             flush();
         } else if (op.result == ir::kNoValue || !function_.block_values[op.result]) {
             segment.ops.push_back(&op);
-            if (op.result != ir::kNoValue) definitions_[op.result] = &op;
+            if (op.result != ir::kNoValue) {
+                definitions_[op.result] = &op;
+                costs_[op.result] = cost_of(op);
+            }
             continue;
         }
         pieces.push_back(std::move(piece));
@@ -72,17 +75,14 @@ void Emitter::note_uses(const Piece& segment, bool in_loop) {
     }
 }
 
-// The number of operations that make the value from what a block and a thread index give; too many where memory is
-// read.
-int Emitter::cost_of(ir::ValueId value) const {
-    if (function_.block_values[value]) return 0;
-    const auto found = definitions_.find(value);
-    if (found == definitions_.end()) return kMostRecomputed + 1;
-    const ir::Op& op = *found->second;
+// The number of operations that make the value from what a block and a thread index give; too many where memory is read.
+int Emitter::cost_of(const ir::Op& op) const {
     if (!ir::info(op.code).has('p')) return kMostRecomputed + 1;
     int cost = 1;
-    for (const ir::ValueId operand : op.operands) cost = std::min(cost + cost_of(operand), kMostRecomputed + 1);
-    return cost;
+    for (const ir::ValueId operand : op.operands) {
+        if (!function_.block_values[operand]) cost += costs_[operand];
+    }
+    return std::min(cost, kMostRecomputed + 1);
 }
 
 // ------------------------------------------------------------------------------------------------------------ emission
@@ -94,6 +94,7 @@ void Emitter::split_block() {
     packet_count_ = packets_in_row_ * (rows ? by * bz : 1);
     home_.assign(function_.values.size(), -1);
     used_elsewhere_.assign(function_.values.size(), false);
+    costs_.assign(function_.values.size(), kMostRecomputed + 1);
     variable_uses_.assign(function_.variables.size(), {});
     const std::vector<Piece> all = pieces_of(function_.body, false);
     kept_variables_.assign(function_.variables.size(), nullptr);
@@ -216,7 +217,7 @@ void Emitter::segment(const Piece& piece) {
 // Makes a value of an earlier segment available: computed again, or from memory.
 void Emitter::fetch(ir::ValueId value) {
     if (function_.block_values[value] || !recomputed_.insert(value).second) return;
-    if (cost_of(value) > kMostRecomputed) {
+    if (costs_[value] > kMostRecomputed) {
         llvm::AllocaInst* memory = kept_values_.at(value);
         llvm::Type* type = llvm::cast<llvm::ArrayType>(memory->getAllocatedType())->getElementType();
         values_[value] = builder_.CreateLoad(type, of_packet(memory));
@@ -229,7 +230,7 @@ void Emitter::fetch(ir::ValueId value) {
 
 // Keeps what another segment reads and cannot compute.
 void Emitter::keep(ir::ValueId value) {
-    if (packet_number_ == nullptr || !used_elsewhere_[value] || cost_of(value) <= kMostRecomputed) return;
+    if (packet_number_ == nullptr || !used_elsewhere_[value] || costs_[value] <= kMostRecomputed) return;
     llvm::AllocaInst*& memory = kept_values_[value];
     if (memory == nullptr) memory = per_packet(values_[value]->getType(), "value");
     builder_.CreateStore(values_[value], of_packet(memory));

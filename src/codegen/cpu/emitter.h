@@ -90,7 +90,7 @@ private:
     };
     std::vector<Piece> pieces_of(const ir::Region& region, bool in_loop);
     void note_uses(const Piece& segment, bool in_loop);
-    int cost_of(ir::ValueId value) const;
+    int cost_of(const ir::Op& op) const;
     void split_block();
     llvm::AllocaInst* per_packet(llvm::Type* type, const char* name);
     Value* of_packet(llvm::AllocaInst* memory);
@@ -260,6 +260,7 @@ private:
     std::map<ir::ValueId, const ir::Op*> definitions_;  // outside inner control flow
     std::vector<int> home_;                             // by value: the segment that defines it
     std::vector<bool> used_elsewhere_;
+    std::vector<int> costs_;  // of making a value anew
     std::vector<VariableUse> variable_uses_;
     std::vector<llvm::AllocaInst*> kept_variables_;
     std::map<ir::ValueId, llvm::AllocaInst*> kept_values_;
