@@ -346,7 +346,7 @@ class BlockGenerator(fuzz.Generator):
         """A device function with barriers; it is given an array in the state "own" of which threads have element tr."""
         name = f"e{len(self.block_functions)}"
         dtype = self.pick(*SHARED_INTS[:3], *SHARED_FLOATS)
-        own_array = self.chance(0.4)
+        own_array = self.warps and self.chance(0.5)  # threads that have ended leave no values in it
         self.ints, self.floats, self.singles, self.bools = ["p", "i0", "i1"], ["q", "f0"], ["g0"], []
         self.in_device, self.loops, self.uniforms = "block", 2, ["u0"]
         lines = ["@cuda.jit(device=True)", f"def {name}(s, tr, tm, u0, p, q):", "    i0 = 3", "    i1 = p"]
@@ -354,18 +354,22 @@ class BlockGenerator(fuzz.Generator):
         if own_array:
             lines += [f"    s = cuda.shared.array(1024, {dtype!r})"]
         lines += [f"    s[tr] = {self.value_for(dtype)}", "    cuda.syncthreads()"]
-        target, start = ("f0", "0.0") if dtype[0] == "f" else ("i0", "0")
+        target, start, kind = ("f0", "0.0", "float") if dtype[0] == "f" else ("i0", "0", "int")
         how = self.random.randrange(3)
         if how == 0:
             step = self.pick("1", "(tr & 1) + 1", "max(tm // 4, 1)")
-            lines += [f"    {target} = {start}", f"    for k in range(0, tm, {step}):", f"        {target} += s[k]"]
+            lines += [
+                f"    {target} = {start}",
+                f"    for k in range(0, tm, {step}):",
+                f"        {target} += {kind}(s[k])",
+            ]
         elif how == 1:
             lines += ["    w0 = tm // 2", "    while w0 > 0:", "        if tr < w0:", "            s[tr] += s[tr + w0]"]
-            lines += ["        cuda.syncthreads()", "        w0 //= 2", f"    {target} = s[0]"]
+            lines += ["        cuda.syncthreads()", "        w0 //= 2", f"    {target} = {kind}(s[0])"]
         else:
             lines += [
                 "    for k in range(u0 & 3):",
-                f"        {target} += s[(tr + k) % tm]",
+                f"        {target} += {kind}(s[(tr + k) % tm])",
                 "        cuda.syncthreads()",
             ]
             lines += [f"        s[tr] = {target}", "        cuda.syncthreads()"]
