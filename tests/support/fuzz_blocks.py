@@ -8,6 +8,7 @@ of the variables u..., which are set from such numbers only. Atomic operations o
 
 from __future__ import annotations
 
+import ast
 import sys
 from pathlib import Path
 
@@ -19,20 +20,29 @@ import fuzz
 
 SIGNATURE = "(out_i, out_f, out_g, acc, acc_u, a_i, a_s, a_u, a_f, a_g, n, x)"
 SHAPES = {
-    1: ((1, 1), (2, 7), (2, 31), (2, 32), (1, 33), (3, 64), (1, 100), (3, 16), (1, 130), (1, 1024)),
-    2: (((1, 1), (8, 8)), ((2, 1), (5, 3)), ((1, 1), (31, 2)), ((1, 2), (16, 8)), ((2, 2), (3, 7)), ((1, 1), (1, 33))),
+    1: ((1, 1), (2, 7), (2, 31), (2, 32), (1, 33), (3, 64), (1, 100), (3, 16), (1, 1024)),
+    2: (
+        ((1, 1), (8, 8)),
+        ((2, 1), (5, 3)),
+        ((1, 1), (31, 2)),
+        ((1, 2), (16, 8)),
+        ((2, 2), (3, 7)),
+        ((1, 1), (1, 33)),
+        ((1, 1), (32, 32)),
+    ),
     3: (
         ((1, 1, 1), (3, 4, 5)),
         ((2, 1, 1), (4, 4, 4)),
         ((1, 1, 2), (8, 4, 2)),
         ((1, 1, 1), (1, 1, 31)),
         ((1, 2, 1), (7, 1, 5)),
+        ((1, 1, 1), (8, 16, 8)),
     ),
 }
 WARP_SHAPES = {
-    1: ((2, 32), (1, 64), (3, 32), (2, 96), (1, 256), (1, 1024)),
-    2: (((2, 1), (8, 4)), ((1, 1), (16, 8)), ((1, 2), (1, 32)), ((1, 1), (32, 3)), ((1, 1), (4, 24))),
-    3: (((1, 1, 2), (4, 4, 4)), ((1, 1, 1), (8, 2, 6)), ((2, 1, 1), (2, 4, 4))),
+    1: ((2, 32), (1, 64), (3, 32), (2, 96), (1, 1024)),
+    2: (((2, 1), (8, 4)), ((1, 1), (16, 8)), ((1, 2), (1, 32)), ((1, 1), (32, 3)), ((1, 1), (16, 16))),
+    3: (((1, 1, 2), (4, 4, 4)), ((1, 1, 1), (8, 2, 6)), ((2, 1, 1), (2, 4, 4)), ((1, 1, 1), (4, 8, 32))),
 }
 FULL = "0xFFFFFFFF"
 ATOMICS = ("add", "xor", "max", "min", "or_", "and_")
@@ -57,6 +67,9 @@ class Shared:
         self.shape, self.own, self.any = layout
         self.state = "own"
 
+    def bytes(self):
+        return int(np.prod(ast.literal_eval(self.shape))) * np.dtype(self.dtype).itemsize
+
     def is_float(self):
         return self.dtype[0] == "f"
 
@@ -70,6 +83,7 @@ class BlockGenerator(fuzz.Generator):
         self.two = False
         self.warps = self.chance(0.4)
         self.shared = []
+        self.room = 48 * 1024  # bytes of shared memory that are left
         self.locals = []
         self.uniforms = []
         self.expanding = False
@@ -376,14 +390,15 @@ class BlockGenerator(fuzz.Generator):
         lines += ["    cuda.syncthreads()", f"    if {self.bool_(1)}:", f"        return {self.value_for(dtype)}"]
         lines += [f"    return {self.value_for(dtype)}", "", ""]
         self.in_device, self.uniforms = None, []
-        self.block_functions.append((name, dtype))
+        self.block_functions.append((name, dtype, 1024 * np.dtype(dtype).itemsize if own_array else 0))
         return lines
 
     def call_block_function(self, pad):
-        name, dtype = self.random.choice(self.block_functions)
+        name, dtype, size = self.random.choice(self.block_functions)
         fitting = [a for a in self.shared if a.own == "tr" and a.dtype == dtype]
-        if not fitting:
+        if not fitting or size > self.room:
             return [self.barrier(pad)]
+        self.room -= size  # every call has arrays of its own
         array = self.random.choice(fitting)
         lines = self.to_states(pad, ["own" if a is array else a.state for a in self.shared])
         target = self.pick("f0", "f1") if dtype[0] == "f" else self.pick("i0", "i3")
@@ -413,9 +428,13 @@ class BlockGenerator(fuzz.Generator):
         for i in range(self.random.randint(1, 3)):
             layout = XY if self.axes == 2 and self.chance(0.4) else self.random.choice(LAYOUTS)
             dtype = self.pick(*SHARED_INTS, *SHARED_INTS[:3], *SHARED_FLOATS, *SHARED_FLOATS)
-            self.shared.append(Shared(f"s{i}", dtype, layout))
-        for _, dtype in self.block_functions:
-            self.shared.append(Shared(f"s{len(self.shared)}", dtype, LAYOUTS[0]))
+            array = Shared(f"s{i}", dtype, layout)
+            if array.bytes() <= self.room - 16384:
+                self.room -= array.bytes()
+                self.shared.append(array)
+        for name, dtype, _ in self.block_functions:
+            self.shared.append(Shared(f"s{name[1:]}{name[1:]}", dtype, LAYOUTS[0]))
+            self.room -= self.shared[-1].bytes()
         for array in self.shared:
             lines.append(f"    {array.name} = cuda.shared.array({array.shape}, {array.dtype!r})")
         for i in range(self.pick(0, 1, 1, 2)):
@@ -479,7 +498,7 @@ def generate(seed, options="fmad=False"):
     generator = BlockGenerator(seed)
     source = generator.program(options)
     shapes = (WARP_SHAPES if generator.warps else SHAPES)[generator.axes]
-    return source, generator.random.sample(shapes, 2)
+    return source, generator.random.sample(shapes[:-1], 2) if generator.chance(0.9) else shapes[-1:]
 
 
 def inputs(seed, shape):

@@ -304,6 +304,7 @@ class GuardedArray:
 
     def __init__(self, data):
         self.data = data
+        self.t = data.dtype.name
 
     shape = property(lambda self: tuple(Num(n, "int64") for n in self.data.shape))
     strides = property(lambda self: tuple(Num(n, "int64") for n in self.data.strides))
@@ -312,7 +313,7 @@ class GuardedArray:
     nbytes = property(lambda self: Num(self.data.nbytes, "int64"))
     itemsize = property(lambda self: Num(self.data.itemsize, "int64"))
     T = property(lambda self: GuardedArray(self.data.T))
-    dtype = property(lambda self: _converter(self.data.dtype.name))
+    dtype = property(lambda self: _converter(self.t))
 
     def __len__(self):
         return len(self.data)
@@ -322,19 +323,24 @@ class GuardedArray:
         return self._place(index)
 
     def _place(self, index):
-        parts = [part.__index__() for part in (index if isinstance(index, tuple) else (index,))]
-        place = tuple(i + n if i < 0 else i for i, n in zip(parts, self.data.shape, strict=True))
-        return place if all(0 <= i < n for i, n in zip(place, self.data.shape, strict=True)) else None
+        place = []
+        for part, n in zip(index if isinstance(index, tuple) else (index,), self.data.shape, strict=True):
+            i = part.__index__()
+            i += n if i < 0 else 0
+            if not 0 <= i < n:
+                return None
+            place.append(i)
+        return tuple(place)
 
     def __getitem__(self, index):
         parts = index if isinstance(index, tuple) else (index,)
         if len(parts) < self.data.ndim or any(isinstance(part, slice) for part in parts):
             return self._view(parts)
         place = self.place_for(index, "read")
-        t = self.data.dtype.name
+        t = self.t
         if place is None:
             return Num(0.0 if is_float(t) else 0, t)
-        return Num(self.data[place].item() if t != "bool" else int(self.data[place]), t)
+        return Num(self.data.item(place) if t != "bool" else int(self.data[place]), t)
 
     def _view(self, parts):
         fixed = []
@@ -356,9 +362,7 @@ class GuardedArray:
     def __setitem__(self, index, value):
         place = self.place_for(index, "write")
         if place is not None:
-            t = self.data.dtype.name
-            with np.errstate(all="ignore"):
-                self.data[place] = NUMPY[t](cast(value, t).v)
+            self.data[place] = cast(value, self.t).v
 
 
 class OrderError(Exception):
@@ -384,7 +388,7 @@ class WatchedArray(GuardedArray):
         place = self._place(index)
         if place is None:
             return None
-        element = int(self.places[place])
+        element = self.places.item(place)
         if element not in self.log:
             if access != "write":
                 raise OrderError(f"{access} of element {index}, which nobody has written")
@@ -423,10 +427,10 @@ class _Atomic:
     @staticmethod
     def cas(array, index, old, value):
         place = array.place_for(index, "cas")
-        t = array.data.dtype.name
+        t = array.t
         if place is None:
             return Num(0, t)
-        found = array.data[place].item()
+        found = array.data.item(place)
         if found == cast(old, t).v:
             array.data[place] = cast(value, t).v
         return Num(found, t)
@@ -435,10 +439,10 @@ class _Atomic:
 def _atomic(name, rule):
     def operation(array, index, value):
         place = array.place_for(index, f"atomic {name}")
-        t = array.data.dtype.name
+        t = array.t
         if place is None:
             return Num(0, t)
-        found = array.data[place].item()
+        found = array.data.item(place)
         array.data[place] = wrap(rule(found, cast(value, t).v), t)
         return Num(found, t)
 
