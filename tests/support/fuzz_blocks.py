@@ -20,7 +20,7 @@ import fuzz
 
 SIGNATURE = "(out_i, out_f, out_g, acc, acc_u, a_i, a_s, a_u, a_f, a_g, n, x)"
 SHAPES = {
-    1: ((1, 1), (2, 7), (2, 31), (2, 32), (1, 33), (3, 64), (1, 100), (3, 16), (1, 1024)),
+    1: ((1, 1), (5, 7), (2, 31), (2, 32), (1, 33), (3, 64), (1, 100), (3, 16), (1, 1024)),
     2: (
         ((1, 1), (8, 8)),
         ((2, 1), (5, 3)),
@@ -40,7 +40,7 @@ SHAPES = {
     ),
 }
 WARP_SHAPES = {
-    1: ((2, 32), (1, 64), (3, 32), (2, 96), (1, 1024)),
+    1: ((4, 32), (1, 64), (3, 32), (2, 96), (1, 1024)),
     2: (((2, 1), (8, 4)), ((1, 1), (16, 8)), ((1, 2), (1, 32)), ((1, 1), (32, 3)), ((1, 1), (16, 16))),
     3: (((1, 1, 2), (4, 4, 4)), ((1, 1, 1), (8, 2, 6)), ((2, 1, 1), (2, 4, 4)), ((1, 1, 1), (4, 8, 32))),
 }
@@ -85,6 +85,7 @@ class BlockGenerator(fuzz.Generator):
         self.shared = []
         self.room = 48 * 1024  # bytes of shared memory that are left
         self.locals = []
+        self.narrow = []
         self.uniforms = []
         self.expanding = False
 
@@ -98,6 +99,8 @@ class BlockGenerator(fuzz.Generator):
         return template.format(j=self.pick("0", "1", "(tr & 1)"), **part)
 
     def readable(self, array):
+        if self.chance(0.04):
+            return f"{array.name}[{'0, ' if ',' in array.shape else ''}tr + 5000]"  # outside: zero
         if array.state == "own":
             return f"{array.name}[{self.place(array, array.own)}]"
         return f"{array.name}[{self.place(array, array.any)}]" if array.state == "any" else None
@@ -121,9 +124,7 @@ class BlockGenerator(fuzz.Generator):
     def more_ints(self):
         if self.in_device:
             return [*self.uniforms, "tr", "tm"] if self.in_device == "block" else []
-        options = ["tr", "tm", *self.uniforms]
-        if self.warps:
-            options.append("cuda.laneid")
+        options = ["tr", "tm", "tx", "ty", "cuda.laneid", *self.uniforms, *self.narrow]
         return options + ([] if self.expanding else self.read(False) * 2)
 
     def more_floats(self):
@@ -146,6 +147,12 @@ class BlockGenerator(fuzz.Generator):
         return f"({self.uniform(depth - 1)} {self.pick('+', '-', '*', '^', '&')} {self.uniform(depth - 1)})"
 
     def uniform_bool(self):
+        if self.chance(0.2):
+            vote = f"cuda.syncthreads_{self.pick('and', 'or')}({self.bool_(1)})"
+            vote = self.pick(vote, f"cuda.syncthreads_count({self.bool_(1)}) {self.compare()} {self.uniform(1)}")
+            return self.pick(
+                vote, f"({self.uniform(1)} {self.compare()} {self.uniform(1)} {self.pick('and', 'or')} {vote})"
+            )
         if self.chance(0.2):
             return (
                 f"({self.uniform()} {self.compare()} {self.uniform()} {self.pick('and', 'or')} n > {self.uniform(1)})"
@@ -188,7 +195,7 @@ class BlockGenerator(fuzz.Generator):
 
     def own_write(self, array):
         place = self.place(array, array.own)
-        if array.dtype in ("int32", "int64", "uint32") and self.chance(0.15):
+        if not array.is_float() and self.chance(0.15):
             operation = self.pick("add", "sub", "exch", "min", "or_")
             return f"i1 = int(cuda.atomic.{operation}({array.name}, ({place}), {self.int_(2)}))"
         return f"{array.name}[{place}] {self.pick('=', '=', '+=')} {self.value_for(array.dtype)}"
@@ -225,7 +232,7 @@ class BlockGenerator(fuzz.Generator):
         return [line]
 
     def next_state(self, array):
-        if array.is_float() or array.dtype not in ("int32", "int64", "uint32", "uint64"):
+        if array.is_float():
             return self.pick("own", "any", "any")
         return self.pick("own", "any", "any", self.random.choice(ATOMICS))
 
@@ -264,9 +271,33 @@ class BlockGenerator(fuzz.Generator):
             return [*lines, f"{pad}    {self.pick('break', 'continue')}"]
         if kind == 10 and self.block_functions:
             return self.call_block_function(pad)
-        if kind in (11, 12) and self.warps:
-            return self.warp_statement(indent)
+        if kind in (11, 12):
+            return self.warp_statement(indent) if self.warps else self.vote_statement(pad)
+        if kind == 13:
+            return [self.more_variables(pad, indent)]
         return self.threads_block(indent)
+
+    def more_variables(self, pad, indent):
+        """Values of other kinds that live across barriers: narrow integers and rows of arrays."""
+        wide = [array for array in self.shared if array.own.startswith("{j}") and array.state == "any"]
+        if wide and self.chance(0.5):
+            array = self.random.choice(wide)
+            return f"{pad}{'f1' if array.is_float() else 'i2'} += {'float' if array.is_float() else 'int'}({array.name}[i1 & 1][tr])"
+        if indent == 1 and len(self.narrow) < 3:
+            name, kind = f"h{len(self.narrow)}", self.pick("int8", "uint8", "int16", "uint16", "int32", "uint32")
+            line = f"{pad}{name} = np.{kind}({self.int_(2)})"
+            self.narrow.append(f"int({name})")
+            return line
+        return f"{pad}i0, f0 = {self.int_(1)}, {self.float_(1)}"
+
+    def vote_statement(self, pad):
+        """Threads that have ended do not vote."""
+        kind = self.random.randrange(4)
+        if kind == 0:
+            return [f"{pad}i2 = cuda.match_any_sync({FULL}, ({self.int_(1)}) % 3)"]
+        if kind == 1:
+            return [f"{pad}i2 += int(cuda.{self.pick('all', 'any', 'eq')}_sync({FULL}, {self.bool_(1)}))"]
+        return [f"{pad}i1 ^= cuda.ballot_sync({FULL}, {self.bool_(1)})"]
 
     def threads_block(self, indent):
         lines = []
@@ -284,14 +315,19 @@ class BlockGenerator(fuzz.Generator):
             lines = [f"{pad}{counter} = 0", f"{pad}while {condition}:", f"{pad}    {counter} += 1"]
             if condition == "True":
                 lines += [f"{pad}    if {counter} > {limit}:", f"{pad}        break"]
-            return lines + self.branch(depth - 1, indent + 1, True, now, now)
+            return lines + self.branch(depth - 1, indent + 1, True, now, now) + self.loop_end(depth, indent, now)
         name = f"k{next(self.names)}"
         size = f"({self.uniform(1)} & 3)"
         limits = self.pick("3", "n % 4", size, f"1, {size}", f"{size}, -1, -1", f"{size}, 4, 2")
         self.uniforms.append(name)
         lines = [f"{pad}for {name} in range({limits}):", *self.branch(depth - 1, indent + 1, True, now, now)]
         self.uniforms.remove(name)
-        return lines
+        return lines + self.loop_end(depth, indent, now)
+
+    def loop_end(self, depth, indent, now):
+        if not self.chance(0.15):
+            return []
+        return [f"{'    ' * indent}else:", *self.branch(min(depth - 1, 1), indent + 1, False, None, now)]
 
     # ------------------------------------------------------------------------------------------------------- warps
 
