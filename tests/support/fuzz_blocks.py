@@ -294,7 +294,7 @@ class BlockGenerator(fuzz.Generator):
         """Threads that have ended do not vote."""
         kind = self.random.randrange(4)
         if kind == 0:
-            return [f"{pad}i2 = cuda.match_any_sync({FULL}, ({self.int_(1)}) % 3)"]
+            return [f"{pad}i2 = int(cuda.match_any_sync({FULL}, ({self.int_(1)}) % 3))"]
         if kind == 1:
             return [f"{pad}i2 += int(cuda.{self.pick('all', 'any', 'eq')}_sync({FULL}, {self.bool_(1)}))"]
         return [f"{pad}i1 ^= cuda.ballot_sync({FULL}, {self.bool_(1)})"]
@@ -336,7 +336,7 @@ class BlockGenerator(fuzz.Generator):
         by = self.pick("1", "2", "5", "16", "31")
         if self.chance(0.35):
             value = self.pick(*self.floats, *self.singles)
-            return f"cuda.shfl_{self.pick('xor', 'up', 'down')}_sync({FULL}, {value}, {by})", True
+            return f"float(cuda.shfl_{self.pick('xor', 'up', 'down')}_sync({FULL}, {value}, {by}))", True
         kind = self.random.randrange(8)
         value = self.int_(1)
         if kind == 0:
@@ -347,10 +347,10 @@ class BlockGenerator(fuzz.Generator):
         if kind == 4:
             return f"int(cuda.{self.pick('all', 'any', 'eq')}_sync({FULL}, {self.bool_(1)}))", False
         if kind == 5:
-            return f"cuda.match_any_sync({FULL}, ({value}) % {self.pick('2', '5')})", False
+            return f"int(cuda.match_any_sync({FULL}, ({value}) % {self.pick('2', '5')}))", False
         if kind == 6:
-            return f"int(np.int32({value})) + cuda.shfl_xor_sync({FULL}, np.int32({value}), {by})", False
-        return f"cuda.ballot_sync({FULL}, {self.bool_(1)})", False
+            return f"int(cuda.shfl_xor_sync({FULL}, np.{self.pick('int32', 'uint8', 'uint32')}({value}), {by}))", False
+        return f"int(cuda.ballot_sync({FULL}, {self.bool_(1)}))", False
 
     def warp_statement(self, indent):
         pad = "    " * indent
@@ -360,10 +360,10 @@ class BlockGenerator(fuzz.Generator):
             value = self.random.choice(self.ints[:4])
             return [
                 f"{pad}{name} = {self.bool_(1)}",
-                f"{pad}i3 = cuda.ballot_sync({FULL}, {name})",
+                f"{pad}i3 = int(cuda.ballot_sync({FULL}, {name}))",
                 f"{pad}if {name}:",
                 f"{pad}    i1 = cuda.shfl_sync(i3, {value}, cuda.ffs(i3) - 1)",
-                f"{pad}    i2 = cuda.ballot_sync(i3, {self.bool_(1)})",
+                f"{pad}    i2 = int(cuda.ballot_sync(i3, {self.bool_(1)}))",
             ]
         if kind == 1:
             text, floating = self.warp_value()
