@@ -305,7 +305,7 @@ def generate(seed, options="fmad=False"):
 def inputs(seed, shape):
     """The kernel's arguments for a launch shape."""
     rng = np.random.default_rng(seed)
-    grid, block = (part if isinstance(part, tuple) else (part,) for part in shape)
+    grid, block = (part if isinstance(part, tuple) else (part,) for part in shape[:2])
     threads = int(np.prod(grid) * np.prod(block))
     n = 13
 
@@ -363,10 +363,11 @@ def differences(source, shapes, seed, folder, interpreter, family=FAMILY):
     module = compile_source(source, folder)
     for shape in shapes:
         args = family.inputs(seed, shape)
-        expected = interpreter.interpret(module.kernel, *shape, *args)
+        shared_bytes = shape[3] if len(shape) > 3 else 0
+        expected = interpreter.interpret(module.kernel, *shape[:2], *args, shared_bytes=shared_bytes)
         on_device = [td.asarray(arg) if isinstance(arg, np.ndarray) else arg for arg in args]
         try:
-            module.kernel[shape[0], shape[1]](*on_device)
+            module.kernel[tuple(shape)](*on_device)
             td.synchronize()
         except Exception as error:
             return f"{type(error).__name__} {error}"

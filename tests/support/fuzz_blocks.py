@@ -45,6 +45,7 @@ WARP_SHAPES = {
     3: (((1, 1, 2), (4, 4, 4)), ((1, 1, 1), (8, 2, 6)), ((2, 1, 1), (2, 4, 4)), ((1, 1, 1), (4, 8, 32))),
 }
 FULL = "0xFFFFFFFF"
+DYNAMIC_BYTES = 8 * 1024
 ATOMICS = ("add", "xor", "max", "min", "or_", "and_")
 # Shape, one's own elements, any element; {j} is 0 or 1, {p} any number of the thread.
 LAYOUTS = (
@@ -275,6 +276,9 @@ class BlockGenerator(fuzz.Generator):
             return self.warp_statement(indent) if self.warps else self.vote_statement(pad)
         if kind == 13:
             return [self.more_variables(pad, indent)]
+        if kind == 14 and self.chance(0.3):
+            test = self.uniform_bool() if self.warps or self.chance(0.3) else self.bool_(2)
+            return [f"{pad}if {test}:", f"{pad}    return"]
         return self.threads_block(indent)
 
     def more_variables(self, pad, indent):
@@ -423,7 +427,11 @@ class BlockGenerator(fuzz.Generator):
                 "        cuda.syncthreads()",
             ]
             lines += [f"        s[tr] = {target}", "        cuda.syncthreads()"]
-        lines += ["    cuda.syncthreads()", f"    if {self.bool_(1)}:", f"        return {self.value_for(dtype)}"]
+        lines.append("    cuda.syncthreads()")
+        inner = [other for other, kind, size in self.block_functions if kind == dtype and not size]
+        if inner and not own_array and self.chance(0.7):
+            lines.append(f"    {target} {self.pick('=', '+=')} {self.random.choice(inner)}(s, tr, tm, u0, p, q)")
+        lines += [f"    if {self.bool_(1)}:", f"        return {self.value_for(dtype)}"]
         lines += [f"    return {self.value_for(dtype)}", "", ""]
         self.in_device, self.uniforms = None, []
         self.block_functions.append((name, dtype, 1024 * np.dtype(dtype).itemsize if own_array else 0))
@@ -438,10 +446,15 @@ class BlockGenerator(fuzz.Generator):
         array = self.random.choice(fitting)
         lines = self.to_states(pad, ["own" if a is array else a.state for a in self.shared])
         target = self.pick("f0", "f1") if dtype[0] == "f" else self.pick("i0", "i3")
-        return [
-            *lines,
-            f"{pad}{target} = {name}({array.name}, tr, tm, {self.uniform()}, {self.int_(1)}, {self.float_(1)})",
-        ]
+        call = self.block_call(name, array)
+        if not size:  # calls in expressions; every call waits at barriers of its own
+            other = self.block_call(name, array)
+            choice = f"({self.random.choice(self.ints)} if {call} > {other} else {self.random.choice(self.ints)})"
+            call = self.pick(call, call, f"({call} - {other})", f"abs({call})" if target[0] == "f" else choice)
+        return [*lines, f"{pad}{target} {self.pick('=', '+=')} {call}"]
+
+    def block_call(self, name, array):
+        return f"{name}({array.name}, tr, tm, {self.uniform()}, {self.int_(1)}, {self.float_(1)})"
 
     # ----------------------------------------------------------------------------------------------------- programs
 
@@ -464,6 +477,8 @@ class BlockGenerator(fuzz.Generator):
         for i in range(self.random.randint(1, 3)):
             layout = XY if self.axes == 2 and self.chance(0.4) else self.random.choice(LAYOUTS)
             dtype = self.pick(*SHARED_INTS, *SHARED_INTS[:3], *SHARED_FLOATS, *SHARED_FLOATS)
+            if i == 0 and self.chance(0.2):
+                layout = ("0", *LAYOUTS[0][1:])
             array = Shared(f"s{i}", dtype, layout)
             if array.bytes() <= self.room - 16384:
                 self.room -= array.bytes()
@@ -534,7 +549,8 @@ def generate(seed, options="fmad=False"):
     generator = BlockGenerator(seed)
     source = generator.program(options)
     shapes = (WARP_SHAPES if generator.warps else SHAPES)[generator.axes]
-    return source, generator.random.sample(shapes[:-1], 2) if generator.chance(0.9) else shapes[-1:]
+    chosen = generator.random.sample(shapes[:-1], 2) if generator.chance(0.9) else shapes[-1:]
+    return source, [(*shape, 0, DYNAMIC_BYTES) for shape in chosen]
 
 
 def inputs(seed, shape):

@@ -468,6 +468,7 @@ class FakeCuda:
         self.shared = types.SimpleNamespace(array=self._shared_array)
         self.local = types.SimpleNamespace(array=self._local_array)
         self.warpsize = Num(32, "int64")
+        self.shared_bytes = 0
 
     def enter_block(self):
         self._shared = {}
@@ -478,6 +479,8 @@ class FakeCuda:
         frame = sys._getframe(1)
         where = frame.f_code, frame.f_lasti
         if where not in self._shared:
+            if not isinstance(shape, tuple) and int(shape) == 0:
+                shape = self.shared_bytes // np.dtype(getattr(dtype, "type_name", dtype)).itemsize
             self._shared[where] = self._local_array(shape, dtype)
         return self._shared[where]
 
@@ -864,8 +867,8 @@ class Interpreted:
             run_together(self.cuda, threads)
 
 
-def interpret(kernel, grid, block, *args):
-    """The arguments after the kernel as copies: what NumPy arrays hold afterwards."""
+def interpret(kernel, grid, block, *args, shared_bytes=0):
+    """The arguments after the kernel as copies: what NumPy arrays hold afterwards. ``shared_bytes``: of the launch, for one array."""
 
     def copied(arg):
         if isinstance(arg, np.ndarray):
@@ -874,5 +877,7 @@ def interpret(kernel, grid, block, *args):
         return tuple(map(copied, arg)) if isinstance(arg, tuple) else arg
 
     copies = [copied(arg) for arg in args]
-    Interpreted(kernel).launch(grid, block, *copies)
+    cuda = FakeCuda()
+    cuda.shared_bytes = shared_bytes
+    Interpreted(kernel, cuda).launch(grid, block, *copies)
     return copies
