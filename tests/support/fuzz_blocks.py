@@ -83,6 +83,9 @@ class BlockGenerator(fuzz.Generator):
         self.axes = self.pick(1, 1, 1, 2, 3)
         self.two = False
         self.warps = self.chance(0.4)
+        self.proven = self.chance(
+            0.6
+        )  # what is uniform follows from the arguments and the place of the block, not from memory
         self.shared = []
         self.room = 48 * 1024  # bytes of shared memory that are left
         self.locals = []
@@ -136,7 +139,9 @@ class BlockGenerator(fuzz.Generator):
         if depth <= 0 or self.chance(0.3):
             options = [*self.uniforms, *self.uniforms, self.pick("0", "1", "2", "3", "5", "-1")]
             if not self.in_device:
-                options += ["n", "int(cuda.blockIdx.x)", f"a_i[{self.pick('0', '4', 'cuda.blockIdx.x')}]"]
+                options += ["n", "int(cuda.blockIdx.x)", "int(cuda.gridDim.x)"]
+            if not self.in_device and not self.proven:
+                options += [f"a_i[{self.pick('0', '4', 'cuda.blockIdx.x')}]"]
                 options += [
                     f"int({array.name}[{array.any.format(p=self.pick('0', '3'), q='2', j='0')}])"
                     for array in self.shared
@@ -519,7 +524,7 @@ class BlockGenerator(fuzz.Generator):
         lines += [f"@cuda.jit({options})", f"def kernel{SIGNATURE}:", *self.head()]
         lines += [
             f"    u0 = {self.pick('n', '2')}",
-            f"    u1 = {self.pick('int(cuda.blockIdx.x)', 'a_i[0]', 'a_s[1]')}",
+            f"    u1 = {self.pick('int(cuda.blockIdx.x)', *(['3'] if self.proven else ['a_i[0]', 'a_s[1]']))}",
         ]
         self.uniforms = ["u0", "u1"]
         lines += ["    i0 = t", "    i1 = a_i[t % n]", "    i2 = 1", f"    i3 = int({self.pick('a_u', 'a_s')}[t % n])"]
