@@ -2,7 +2,7 @@
 #include <cstdint>
 
 extern "C" void transpose(const float* __restrict in, float* __restrict out, int64_t n) {
-    constexpr int64_t kTile = 32;  // divides n
+    constexpr int64_t kTile = 64;  // divides n
 #pragma omp parallel for collapse(2) schedule(static)
     for (int64_t top = 0; top < n; top += kTile) {
         for (int64_t left = 0; left < n; left += kTile) {
