@@ -83,6 +83,7 @@ class BlockGenerator(fuzz.Generator):
         self.axes = self.pick(1, 1, 1, 2, 3)
         self.two = False
         self.warps = self.chance(0.4)
+        self.complex = self.chance(0.2)
         self.proven = self.chance(
             0.6
         )  # what is uniform follows from the arguments and the place of the block, not from memory
@@ -132,7 +133,28 @@ class BlockGenerator(fuzz.Generator):
         return options + ([] if self.expanding else self.read(False) * 2)
 
     def more_floats(self):
-        return [] if self.in_device or self.expanding else self.read(True) * 3
+        if self.in_device or self.expanding:
+            return []
+        return self.read(True) * 3 + (["z0.real", "z0.imag", "z1.real"] if self.complex else [])
+
+    def complex_(self, depth=2):
+        d = depth - 1
+        options = ["z0", "z1", f"complex({self.float_(1)}, {self.float_(1)})"]
+        options += [f"z2[{self.place(None, self.pick('tr', 'tr + 5000'))}]"]
+        if depth > 0:
+            options += [f"({self.complex_(d)} {self.pick('+', '-', '*')} {self.complex_(d)})"]
+            options += [f"({self.complex_(d)} {self.pick('+', '-', '*')} {self.float_(1)})", f"(-{self.complex_(d)})"]
+            options += [f"({self.complex_(d)} if {self.bool_(1)} else {self.complex_(d)})"]
+        return self.random.choice(options)
+
+    def complex_statement(self):
+        target = self.pick("z0", "z1", "z2[tr]")
+        kind = self.random.randrange(5)
+        if kind == 0:
+            return f"i2 += int({self.complex_()} {self.pick('==', '!=')} {self.complex_()})"
+        if kind == 1:
+            return f"{target} = {self.pick('z0', 'z1')}.conjugate()"
+        return f"{target} {self.pick('=', '+=', '*=')} {self.complex_()}"
 
     def uniform(self, depth=2):
         """An integer that is the same in all threads of the block."""
@@ -182,6 +204,8 @@ class BlockGenerator(fuzz.Generator):
 
     def memory_statement(self):
         options = [self.global_atomic]
+        if self.complex:
+            options += [self.complex_statement] * 3
         if self.locals:
             options += [self.local_write] * 3
         own = [array for array in self.shared if array.state == "own"]
@@ -529,6 +553,14 @@ class BlockGenerator(fuzz.Generator):
         self.uniforms = ["u0", "u1"]
         lines += ["    i0 = t", "    i1 = a_i[t % n]", "    i2 = 1", f"    i3 = int({self.pick('a_u', 'a_s')}[t % n])"]
         lines += ["    f0 = x", "    f1 = a_f[t % n]", "    g0 = a_g[t % n]", "    g1 = np.float32(0.5)"]
+        if self.complex:
+            lines += [
+                "    z0 = complex(f0, 1.0)",
+                "    z1 = complex(x, f1)",
+                "    z2 = cuda.shared.array(1024, 'complex128')",
+            ]
+            lines += ["    z2[tr] = z0"]
+            self.room -= 16 * 1024
         lines += self.arrays()
         indent = 1
         if not self.warps and self.chance(0.3):
@@ -539,9 +571,14 @@ class BlockGenerator(fuzz.Generator):
             lines += ["    cuda.syncthreads()", f"    if {self.bool_(1)}:"]
         lines += self.together(3, indent, False, None)
         pad = "    " * indent
-        lines += self.to_states(pad, ["any"] * len(self.shared))
+        lines += self.to_states(pad, ["any"] * len(self.shared)) or (
+            [f"{pad}cuda.syncthreads()"] if self.complex else []
+        )
         lines += [f"{pad}out_i[t, 0] = i0 ^ i1", f"{pad}out_i[t, 1] += i2 + i3 + u0 * 3 + u1", f"{pad}out_f[t, 0] = f0"]
         lines += [f"{pad}out_f[t, 1] += f1", f"{pad}out_g[t, 0] = g0", f"{pad}out_g[t, 1] = g1"]
+        if self.complex:
+            lines += [f"{pad}z1 = z2[(tr + 1) % tm]", f"{pad}out_g[t, 2] = np.float32(z0.real + z0.imag)"]
+            lines += [f"{pad}out_f[t, 2] = z1.real", f"{pad}out_f[t, 1] += z1.imag"]
         for array in self.shared:
             place = array.any.format(p="tr + 1", q="tx + 1", j="(tr & 1)")
             out = "out_f" if array.is_float() else "out_i"

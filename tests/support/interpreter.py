@@ -299,6 +299,48 @@ def compare(a, b, how):
     return Num(int(how(a.v, b.v)), "bool")
 
 
+class Complex:
+    """A complex128 number; real numbers that it meets become complex first."""
+
+    def __init__(self, real, imag=0.0):
+        self.re, self.im = float(real), float(imag)
+
+    real = property(lambda self: Num(self.re, "float64"))
+    imag = property(lambda self: Num(self.im, "float64"))
+    v = property(lambda self: complex(self.re, self.im))
+
+    @staticmethod
+    def of(value):
+        return value if isinstance(value, Complex) else Complex(cast(value, "float64").v)
+
+    def conjugate(self):
+        return Complex(self.re, -self.im)
+
+    def __neg__(self):
+        return Complex(-self.re, -self.im)
+
+    def __add__(self, other):
+        other = Complex.of(other)
+        return Complex(self.re + other.re, self.im + other.im)
+
+    def __sub__(self, other):
+        other = Complex.of(other)
+        return Complex(self.re - other.re, self.im - other.im)
+
+    def __mul__(self, other):
+        other = Complex.of(other)
+        return Complex(self.re * other.re - self.im * other.im, self.re * other.im + self.im * other.re)
+
+    def __eq__(self, other):
+        other = Complex.of(other)
+        return Num(int(self.re == other.re and self.im == other.im), "bool")
+
+    def __ne__(self, other):
+        return Num(1 - (self == other).v, "bool")
+
+    __hash__ = None
+
+
 class GuardedArray:
     """A NumPy array as kernels see it."""
 
@@ -338,6 +380,8 @@ class GuardedArray:
             return self._view(parts)
         place = self.place_for(index, "read")
         t = self.t
+        if t == "complex128":
+            return Complex(0.0) if place is None else Complex(self.data[place].real, self.data[place].imag)
         if place is None:
             return Num(0.0 if is_float(t) else 0, t)
         return Num(self.data.item(place) if t != "bool" else int(self.data[place]), t)
@@ -362,7 +406,7 @@ class GuardedArray:
     def __setitem__(self, index, value):
         place = self.place_for(index, "write")
         if place is not None:
-            self.data[place] = cast(value, self.t).v
+            self.data[place] = Complex.of(value).v if self.t == "complex128" else cast(value, self.t).v
 
 
 class OrderError(Exception):
@@ -628,6 +672,7 @@ BUILTINS = {
     "int": _converter("int64"),
     "float": _converter("float64"),
     "bool": _converter("bool"),
+    "complex": lambda real, imag: Complex(real, imag),
     "round": _round,
     "range": typed_range,
     "len": lambda value: Num(len(value), "int64"),
