@@ -105,7 +105,7 @@ class BlockGenerator(fuzz.Generator):
 
     def readable(self, array):
         if self.chance(0.04):
-            return f"{array.name}[{'0, ' if ',' in array.shape else ''}tr + 5000]"  # outside: zero
+            return f"{array.name}[{'0, ' if ',' in array.shape else ''}tr + 9000]"  # outside: zero
         if array.state == "own":
             return f"{array.name}[{self.place(array, array.own)}]"
         return f"{array.name}[{self.place(array, array.any)}]" if array.state == "any" else None
@@ -140,7 +140,7 @@ class BlockGenerator(fuzz.Generator):
     def complex_(self, depth=2):
         d = depth - 1
         options = ["z0", "z1", f"complex({self.float_(1)}, {self.float_(1)})"]
-        options += [f"z2[{self.place(None, self.pick('tr', 'tr + 5000'))}]"]
+        options += [f"z2[{self.place(None, self.pick('tr', 'tr + 9000'))}]"]
         if depth > 0:
             options += [f"({self.complex_(d)} {self.pick('+', '-', '*')} {self.complex_(d)})"]
             options += [f"({self.complex_(d)} {self.pick('+', '-', '*')} {self.float_(1)})", f"(-{self.complex_(d)})"]
