@@ -84,19 +84,18 @@ class BlockGenerator(fuzz.Generator):
         self.two = False
         self.warps = self.chance(0.4)
         self.complex = self.chance(0.2)
-        self.proven = self.chance(
-            0.6
-        )  # what is uniform follows from the arguments and the place of the block, not from memory
+        # Whether what is uniform follows from arguments and the place of the block alone, not from memory.
+        self.proven = self.chance(0.6)
         self.shared = []
         self.room = 48 * 1024  # bytes of shared memory that are left
         self.locals = []
         self.narrow = []
         self.uniforms = []
-        self.expanding = False
+        self.expanding = False  # inside an index
 
     # ------------------------------------------------------------------------------------------------ expressions
 
-    def place(self, array, template):
+    def place(self, template):
         """An index into a shared array; no arrays are read inside it, so that texts stay short."""
         self.expanding, before = True, self.expanding
         part = {letter: self.pick("tr + 1", "tr + 7", "tm - tr", self.int_(1)) for letter in "pq"}
@@ -107,8 +106,8 @@ class BlockGenerator(fuzz.Generator):
         if self.chance(0.04):
             return f"{array.name}[{'0, ' if ',' in array.shape else ''}tr + 9000]"  # outside: zero
         if array.state == "own":
-            return f"{array.name}[{self.place(array, array.own)}]"
-        return f"{array.name}[{self.place(array, array.any)}]" if array.state == "any" else None
+            return f"{array.name}[{self.place(array.own)}]"
+        return f"{array.name}[{self.place(array.any)}]" if array.state == "any" else None
 
     def read(self, floats):
         options = [self.readable(array) for array in self.shared if array.is_float() == floats]
@@ -140,7 +139,7 @@ class BlockGenerator(fuzz.Generator):
     def complex_(self, depth=2):
         d = depth - 1
         options = ["z0", "z1", f"complex({self.float_(1)}, {self.float_(1)})"]
-        options += [f"z2[{self.place(None, self.pick('tr', 'tr + 9000'))}]"]
+        options += [f"z2[{self.place(self.pick('tr', 'tr + 9000'))}]"]
         if depth > 0:
             options += [f"({self.complex_(d)} {self.pick('+', '-', '*')} {self.complex_(d)})"]
             options += [f"({self.complex_(d)} {self.pick('+', '-', '*')} {self.float_(1)})", f"(-{self.complex_(d)})"]
@@ -224,14 +223,14 @@ class BlockGenerator(fuzz.Generator):
         return f"{name}[{place}] {self.pick('=', '+=', '=')} {self.value_for(dtype)}"
 
     def own_write(self, array):
-        place = self.place(array, array.own)
+        place = self.place(array.own)
         if not array.is_float() and self.chance(0.15):
             operation = self.pick("add", "sub", "exch", "min", "or_")
             return f"i1 = int(cuda.atomic.{operation}({array.name}, ({place}), {self.int_(2)}))"
         return f"{array.name}[{place}] {self.pick('=', '=', '+=')} {self.value_for(array.dtype)}"
 
     def shared_atomic(self, array):
-        return f"cuda.atomic.{array.state}({array.name}, ({self.place(array, array.any)}), {self.int_(2)})"
+        return f"cuda.atomic.{array.state}({array.name}, ({self.place(array.any)}), {self.int_(2)})"
 
     def global_atomic(self):
         row = self.random.randrange(len(ATOMICS))
@@ -597,10 +596,10 @@ def generate(seed, options="fmad=False"):
 
 def inputs(seed, shape):
     """The kernel's arguments for a launch shape."""
-    outputs, others = fuzz.inputs(seed, shape)[:3], fuzz.inputs(seed, shape)[3:]
+    values = fuzz.inputs(seed, shape)
     rng = np.random.default_rng(seed)
     totals = rng.integers(-(2**40), 2**40, (len(ATOMICS), 8)), rng.integers(0, 2**32, (len(ATOMICS), 8), "uint32")
-    return (*outputs, *totals, *others)
+    return (*values[:3], *totals, *values[3:])
 
 
 FAMILY = fuzz.Family(generate, inputs, ("out_i", "out_f", "out_g", "acc", "acc_u"))
