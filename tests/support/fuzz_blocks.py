@@ -456,26 +456,26 @@ class BlockGenerator(fuzz.Generator):
             ]
             lines += [f"        s[tr] = {target}", "        cuda.syncthreads()"]
         lines.append("    cuda.syncthreads()")
-        inner = [other for other, kind, size in self.block_functions if kind == dtype and not size]
+        inner = [other for other, kind, has_own in self.block_functions if kind == dtype and not has_own]
         if inner and not own_array and self.chance(0.7):
             lines.append(f"    {target} {self.pick('=', '+=')} {self.random.choice(inner)}(s, tr, tm, u0, p, q)")
         lines += [f"    if {self.bool_(1)}:", f"        return {self.value_for(dtype)}"]
         lines += [f"    return {self.value_for(dtype)}", "", ""]
         self.in_device, self.uniforms = None, []
-        self.block_functions.append((name, dtype, 1024 * np.dtype(dtype).itemsize if own_array else 0))
+        self.block_functions.append((name, dtype, own_array))
+        self.room -= 1024 * np.dtype(dtype).itemsize if own_array else 0
         return lines
 
     def call_block_function(self, pad):
-        name, dtype, size = self.random.choice(self.block_functions)
+        name, dtype, own_array = self.random.choice(self.block_functions)
         fitting = [a for a in self.shared if a.own == "tr" and a.dtype == dtype]
-        if not fitting or size > self.room:
+        if not fitting:
             return [self.barrier(pad)]
-        self.room -= size  # every call has arrays of its own
         array = self.random.choice(fitting)
         lines = self.to_states(pad, ["own" if a is array else a.state for a in self.shared])
         target = self.pick("f0", "f1") if dtype[0] == "f" else self.pick("i0", "i3")
         call = self.block_call(name, array)
-        if not size:  # calls in expressions; every call waits at barriers of its own
+        if not own_array:  # calls in expressions; every call waits at barriers of its own
             other = self.block_call(name, array)
             choice = f"({self.random.choice(self.ints)} if {call} > {other} else {self.random.choice(self.ints)})"
             call = self.pick(call, call, f"({call} - {other})", f"abs({call})" if target[0] == "f" else choice)
