@@ -11,6 +11,7 @@ import importlib.util
 import itertools
 import random
 import sys
+from typing import NamedTuple
 
 import numpy as np
 
@@ -50,11 +51,19 @@ class Generator:
 
     # ------------------------------------------------------------------------------------------------ expressions
 
+    def more_ints(self):
+        """Other places that integers come from, for programs that have some."""
+        return []
+
+    def more_floats(self):
+        return []
+
     def int_(self, depth=3):
         r = self.random
         if depth <= 0 or self.chance(0.15):
             options = [str(r.choice((0, 1, 2, 3, 5, 7, -1, -4, 100, 255, 2**31, -(2**40), 2**63 - 1)))]
             options += [r.choice(self.ints)] * 4
+            options += self.more_ints()
             if not self.in_device:
                 options += ["n", "t"]
             return r.choice(options)
@@ -95,6 +104,7 @@ class Generator:
         if depth <= 0 or self.chance(0.15):
             options = [r.choice(("0.0", "1.0", "-1.5", "0.1", "3.25", "1e10", "-0.0", "1e-3"))]
             options += [r.choice(self.floats)] * 4
+            options += self.more_floats()
             if not self.in_device:
                 options += ["x"]
             return r.choice(options)
@@ -295,7 +305,7 @@ def generate(seed, options="fmad=False"):
 def inputs(seed, shape):
     """The kernel's arguments for a launch shape."""
     rng = np.random.default_rng(seed)
-    grid, block = (part if isinstance(part, tuple) else (part,) for part in shape)
+    grid, block = (part if isinstance(part, tuple) else (part,) for part in shape[:2])
     threads = int(np.prod(grid) * np.prod(block))
     n = 13
 
@@ -335,28 +345,41 @@ def compile_source(source, folder):
     return module
 
 
-def differences(source, shapes, seed, folder, interpreter):
+class Family(NamedTuple):
+    """A kind of programs; ``outputs`` names the first of their inputs, which are compared."""
+
+    generate: object
+    inputs: object
+    outputs: tuple
+
+
+FAMILY = Family(generate, inputs, ("out_i", "out_f", "out_g"))
+
+
+def differences(source, shapes, seed, folder, interpreter, family=FAMILY):
     """The first difference between the kernel and its interpretation, as text, or None."""
     import treadle as td
 
     module = compile_source(source, folder)
     for shape in shapes:
-        args = inputs(seed, shape)
-        expected = interpreter.interpret(module.kernel, *shape, *args)
+        args = family.inputs(seed, shape)
+        shared_bytes = shape[3] if len(shape) > 3 else 0
+        expected = interpreter.interpret(module.kernel, *shape[:2], *args, shared_bytes=shared_bytes)
         on_device = [td.asarray(arg) if isinstance(arg, np.ndarray) else arg for arg in args]
         try:
-            module.kernel[shape[0], shape[1]](*on_device)
+            module.kernel[tuple(shape)](*on_device)
             td.synchronize()
         except Exception as error:
             return f"{type(error).__name__} {error}"
-        for name, host, device in zip(("out_i", "out_f", "out_g"), expected, on_device, strict=False):
+        for name, host, device in zip(family.outputs, expected, on_device, strict=False):
             got = device.get()
             same = (got == host) | ((got != got) & (host != host))
             if host.dtype.kind == "f":
                 same &= (np.signbit(got) == np.signbit(host)) | (got != got)
             if not same.all():
                 row, column = np.argwhere(~same)[0]
-                return f"shape {shape}: {name}[{row}, {column}] is {got[row, column]!r}, expected {host[row, column]!r}"
+                values = f"is {got[row, column]!r}, expected {host[row, column]!r}"
+                return f"shape {shape}: {name}[{row}, {column}] {values}, {np.sum(~same)} differ"
     return None
 
 
@@ -364,11 +387,11 @@ def differences(source, shapes, seed, folder, interpreter):
 
 
 def _keeps(node):
-    """Whether a statement counts the rounds of a while loop or says which rows are the thread's own."""
+    """Whether a statement counts the rounds of a while loop or says which thread this is."""
     target = getattr(node, "target", None) or (getattr(node, "targets", None) or [None])[0]
     if isinstance(target, ast.Tuple):
         target = target.elts[0]
-    return isinstance(target, ast.Name) and (target.id.startswith("w") or target.id in ("t", "tx"))
+    return isinstance(target, ast.Name) and target.id[0] in "wt"
 
 
 def _edits(tree):
@@ -463,7 +486,7 @@ def shrink(source, fails, limit=3000):
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
-def main(arguments):
+def main(arguments, family=FAMILY):
     """python fuzz.py FIRST COUNT [OPTIONS]: compares that many programs; prints failures shrunk. The status is their number."""
     import tempfile
     from pathlib import Path
@@ -479,8 +502,8 @@ def main(arguments):
     with tempfile.TemporaryDirectory() as scratch:
         scratch = Path(scratch)
         for seed in range(first, first + count):
-            source, shapes = generate(seed, options)
-            problem = differences(source, shapes, seed, scratch, interpreter)
+            source, shapes = family.generate(seed, options)
+            problem = differences(source, shapes, seed, scratch, interpreter, family)
             if problem is None:
                 continue
             failures += 1
@@ -489,11 +512,11 @@ def main(arguments):
                 kind = problem.split(" ", 1)[0]
 
                 def fails(text, kind=kind, shapes=shapes, seed=seed):
-                    found = differences(text, shapes, seed, scratch, interpreter)
+                    found = differences(text, shapes, seed, scratch, interpreter, family)
                     return found is not None and found.split(" ", 1)[0] == kind
 
                 small = shrink(source, fails)
-                print(differences(small, shapes, seed, scratch, interpreter))
+                print(differences(small, shapes, seed, scratch, interpreter, family))
                 print(small, flush=True)
             else:
                 print(source, flush=True)

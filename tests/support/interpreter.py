@@ -3,6 +3,10 @@
 Numbers carry numba.cuda's types: integer arithmetic is 64 bits wide and wraps, literals are int64 and float64, division is true
 division, floor division and modulo have Python's signs, integer division by zero gives zero. Arrays wrap negative indices; outside
 reads give zero and outside writes do nothing.
+
+Functions that wait for other threads become generators: each wait yields what is waited for, and a scheduler sends the result when all
+who take part have come. Shared and local arrays tell when a result would depend on the order of the threads or on what memory held
+before, so that a program that is interpreted without an error has one meaning.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ import ast
 import inspect
 import itertools
 import math
+import sys
 import textwrap
 import types
 
@@ -294,11 +299,54 @@ def compare(a, b, how):
     return Num(int(how(a.v, b.v)), "bool")
 
 
+class Complex:
+    """A complex128 number; real numbers that it meets become complex first."""
+
+    def __init__(self, real, imag=0.0):
+        self.re, self.im = float(real), float(imag)
+
+    real = property(lambda self: Num(self.re, "float64"))
+    imag = property(lambda self: Num(self.im, "float64"))
+    v = property(lambda self: complex(self.re, self.im))
+
+    @staticmethod
+    def of(value):
+        return value if isinstance(value, Complex) else Complex(cast(value, "float64").v)
+
+    def conjugate(self):
+        return Complex(self.re, -self.im)
+
+    def __neg__(self):
+        return Complex(-self.re, -self.im)
+
+    def __add__(self, other):
+        other = Complex.of(other)
+        return Complex(self.re + other.re, self.im + other.im)
+
+    def __sub__(self, other):
+        other = Complex.of(other)
+        return Complex(self.re - other.re, self.im - other.im)
+
+    def __mul__(self, other):
+        other = Complex.of(other)
+        return Complex(self.re * other.re - self.im * other.im, self.re * other.im + self.im * other.re)
+
+    def __eq__(self, other):
+        other = Complex.of(other)
+        return Num(int(self.re == other.re and self.im == other.im), "bool")
+
+    def __ne__(self, other):
+        return Num(1 - (self == other).v, "bool")
+
+    __hash__ = None
+
+
 class GuardedArray:
     """A NumPy array as kernels see it."""
 
     def __init__(self, data):
         self.data = data
+        self.t = data.dtype.name
 
     shape = property(lambda self: tuple(Num(n, "int64") for n in self.data.shape))
     strides = property(lambda self: tuple(Num(n, "int64") for n in self.data.strides))
@@ -307,25 +355,36 @@ class GuardedArray:
     nbytes = property(lambda self: Num(self.data.nbytes, "int64"))
     itemsize = property(lambda self: Num(self.data.itemsize, "int64"))
     T = property(lambda self: GuardedArray(self.data.T))
-    dtype = property(lambda self: lambda value: cast(value, self.data.dtype.name))
+    dtype = property(lambda self: _converter(self.t))
 
     def __len__(self):
         return len(self.data)
 
+    def place_for(self, index, access):
+        """The place of an element, or None where it is outside; ``access`` is "read", "write" or the name of an atomic operation."""
+        return self._place(index)
+
     def _place(self, index):
-        parts = [part.__index__() for part in (index if isinstance(index, tuple) else (index,))]
-        place = tuple(i + n if i < 0 else i for i, n in zip(parts, self.data.shape, strict=True))
-        return place if all(0 <= i < n for i, n in zip(place, self.data.shape, strict=True)) else None
+        place = []
+        for part, n in zip(index if isinstance(index, tuple) else (index,), self.data.shape, strict=True):
+            i = part.__index__()
+            i += n if i < 0 else 0
+            if not 0 <= i < n:
+                return None
+            place.append(i)
+        return tuple(place)
 
     def __getitem__(self, index):
         parts = index if isinstance(index, tuple) else (index,)
         if len(parts) < self.data.ndim or any(isinstance(part, slice) for part in parts):
             return self._view(parts)
-        place = self._place(index)
-        t = self.data.dtype.name
+        place = self.place_for(index, "read")
+        t = self.t
+        if t == "complex128":
+            return Complex(0.0) if place is None else Complex(self.data[place].real, self.data[place].imag)
         if place is None:
             return Num(0.0 if is_float(t) else 0, t)
-        return Num(self.data[place].item() if t != "bool" else int(self.data[place]), t)
+        return Num(self.data.item(place) if t != "bool" else int(self.data[place]), t)
 
     def _view(self, parts):
         fixed = []
@@ -345,11 +404,97 @@ class GuardedArray:
         return GuardedArray(self.data[tuple(fixed)])
 
     def __setitem__(self, index, value):
-        place = self._place(index)
+        place = self.place_for(index, "write")
         if place is not None:
-            t = self.data.dtype.name
-            with np.errstate(all="ignore"):
-                self.data[place] = NUMPY[t](cast(value, t).v)
+            self.data[place] = Complex.of(value).v if self.t == "complex128" else cast(value, self.t).v
+
+
+class OrderError(Exception):
+    """A result that depends on the order of the threads, or a read of memory that nobody has written."""
+
+
+class WatchedArray(GuardedArray):
+    """A shared or local array. ``log`` holds, for each element, who has accessed it how since the last barrier of the block."""
+
+    def __init__(self, cuda, data, places=None, log=None):
+        super().__init__(data)
+        self.cuda = cuda
+        self.places = np.arange(data.size).reshape(data.shape) if places is None else places
+        self.log = {} if log is None else log
+
+    T = property(lambda self: WatchedArray(self.cuda, self.data.T, self.places.T, self.log))
+
+    def _view(self, parts):
+        places = GuardedArray(self.places)._view(parts).data
+        return WatchedArray(self.cuda, super()._view(parts).data, places, self.log)
+
+    def place_for(self, index, access):
+        place = self._place(index)
+        if place is None:
+            return None
+        element = self.places.item(place)
+        if element not in self.log:
+            if access != "write":
+                raise OrderError(f"{access} of element {index}, which nobody has written")
+            self.log[element] = [None, {}]
+        entry = self.log[element]
+        thread, warp, warp_phase, phase = self.cuda.moment()
+        if entry[0] != phase:
+            entry[:] = [phase, {}]
+        # Per kind of access and warp between two syncwarps: the one thread that did it, or -1 for several.
+        for kind, accesses in entry[1].items():
+            if kind == access != "write":
+                continue
+            for (other_warp, other_phase), other in accesses.items():
+                if other != thread and not (other_warp == warp and other_phase != warp_phase):
+                    raise OrderError(f"{access} of element {index} by thread {thread}, {kind} by thread {other}")
+        mine = entry[1].setdefault(access, {})
+        mine[warp, warp_phase] = thread if mine.get((warp, warp_phase), thread) == thread else -1
+        return place
+
+
+_ATOMIC = {
+    "add": lambda old, value: old + value,
+    "sub": lambda old, value: old - value,
+    "and_": lambda old, value: old & value,
+    "or_": lambda old, value: old | value,
+    "xor": lambda old, value: old ^ value,
+    "min": min,
+    "max": max,
+    "exch": lambda old, value: value,
+}
+
+
+class _Atomic:
+    """``cuda.atomic`` on integers."""
+
+    @staticmethod
+    def cas(array, index, old, value):
+        place = array.place_for(index, "cas")
+        t = array.t
+        if place is None:
+            return Num(0, t)
+        found = array.data.item(place)
+        if found == cast(old, t).v:
+            array.data[place] = cast(value, t).v
+        return Num(found, t)
+
+
+def _atomic(name, rule):
+    def operation(array, index, value):
+        place = array.place_for(index, f"atomic {name}")
+        t = array.t
+        if place is None:
+            return Num(0, t)
+        found = array.data.item(place)
+        array.data[place] = wrap(rule(found, cast(value, t).v), t)
+        return Num(found, t)
+
+    return staticmethod(operation)
+
+
+for _name, _rule in _ATOMIC.items():
+    setattr(_Atomic, _name, _atomic(_name, _rule))
 
 
 class _Dim3:
@@ -360,10 +505,41 @@ class _Dim3:
 class FakeCuda:
     """The ``cuda`` of one thread."""
 
+    atomic = _Atomic
+
     def __init__(self):
         self.jit = lambda *args, **kwargs: args[0] if args and callable(args[0]) else lambda f: f
+        self.shared = types.SimpleNamespace(array=self._shared_array)
+        self.local = types.SimpleNamespace(array=self._local_array)
+        self.warpsize = Num(32, "int64")
+        self.shared_bytes = 0
+
+    def enter_block(self):
+        self._shared = {}
+        self.phase = 0
+        self.warp_phases = {}
+
+    def _shared_array(self, shape, dtype):
+        frame = sys._getframe(1)
+        where = frame.f_code, frame.f_lasti
+        if where not in self._shared:
+            if not isinstance(shape, tuple) and int(shape) == 0:
+                shape = self.shared_bytes // np.dtype(getattr(dtype, "type_name", dtype)).itemsize
+            self._shared[where] = self._local_array(shape, dtype)
+        return self._shared[where]
+
+    def _local_array(self, shape, dtype):
+        shape = tuple(map(int, shape)) if isinstance(shape, tuple) else (int(shape),)
+        return WatchedArray(self, np.zeros(shape, getattr(dtype, "type_name", dtype)))
+
+    def moment(self):
+        """(thread, warp, syncwarps of the thread, barriers of the block)"""
+        thread = self.thread
+        return thread, thread // 32, self.warp_phases.get(thread, 0), self.phase
 
     def place(self, grid, block, block_index, thread_index):
+        self.thread = thread_index[0] + block[0] * (thread_index[1] + block[1] * thread_index[2])
+        self.laneid = Num(self.thread % 32, "int32")
         self.gridDim, self.blockDim = _Dim3(grid), _Dim3(block)
         self.blockIdx, self.threadIdx = _Dim3(block_index), _Dim3(thread_index)
         self._grid = tuple(Num(b * n + t, "int64") for b, n, t in zip(block_index, block, thread_index, strict=True))
@@ -389,6 +565,13 @@ class FakeCuda:
     def brev(x):
         text = format(x.v & ((1 << WIDTH[x.t]) - 1), f"0{WIDTH[x.t]}b")
         return Num(wrap(int(text[::-1], 2), x.t), x.t)
+
+    @staticmethod
+    def ffs(x):
+        return Num((x.v & -x.v).bit_length(), "int32")
+
+    def lanemask_lt(self):
+        return Num((1 << self.thread % 32) - 1, "uint32")
 
     @staticmethod
     def selp(c, a, b):
@@ -473,7 +656,11 @@ for _name in (
 
 
 def _converter(t):
-    return lambda value=0: cast(value, t)
+    def convert(value=0):
+        return cast(value, t)
+
+    convert.type_name = t
+    return convert
 
 
 BUILTINS = {
@@ -485,6 +672,7 @@ BUILTINS = {
     "int": _converter("int64"),
     "float": _converter("float64"),
     "bool": _converter("bool"),
+    "complex": lambda real, imag: Complex(real, imag),
     "round": _round,
     "range": typed_range,
     "len": lambda value: Num(len(value), "int64"),
@@ -520,6 +708,143 @@ class _Literals(ast.NodeTransformer):
         return node
 
 
+# --------------------------------------------------------------------------------------------------------------- waiting
+
+BARRIERS = {
+    "syncthreads": lambda votes: None,
+    "syncthreads_count": lambda votes: Num(sum(votes), "int32"),
+    "syncthreads_and": lambda votes: Num(int(all(votes)), "int32"),
+    "syncthreads_or": lambda votes: Num(int(any(votes)), "int32"),
+}
+
+
+def _bits(lanes):
+    return Num(wrap(sum(1 << lane for lane in lanes), "int32"), "int32")
+
+
+def _shuffle(source):
+    def values(args):
+        result = {}
+        for lane, (value, by) in args.items():
+            other = source(lane, int(by))
+            other = other if 0 <= other < 32 else lane
+            if other not in args:
+                raise OrderError(f"lane {lane} takes a value from lane {other}, which does not take part")
+            result[lane] = args[other][0]
+        return result
+
+    return values
+
+
+def _vote(rule):
+    """The same result for all, from the lanes with their truth values."""
+    return lambda args: dict.fromkeys(args, rule({lane: bool(arg[0]) for lane, arg in args.items()}))
+
+
+def _match_all(args):
+    same = len({arg[0].v for arg in args.values()}) == 1
+    return dict.fromkeys(args, (_bits(args if same else ()), Num(int(same), "bool")))
+
+
+# From the arguments behind the mask of each lane to the results.
+WARP = {
+    "syncwarp": lambda args: dict.fromkeys(args),
+    "shfl_sync": _shuffle(lambda lane, by: by % 32),
+    "shfl_up_sync": _shuffle(lambda lane, by: lane - by),
+    "shfl_down_sync": _shuffle(lambda lane, by: lane + by),
+    "shfl_xor_sync": _shuffle(lambda lane, by: lane ^ by),
+    "all_sync": _vote(lambda votes: Num(int(all(votes.values())), "bool")),
+    "any_sync": _vote(lambda votes: Num(int(any(votes.values())), "bool")),
+    "eq_sync": _vote(lambda votes: Num(int(len(set(votes.values())) == 1), "bool")),
+    "ballot_sync": _vote(lambda votes: _bits(lane for lane, vote in votes.items() if vote)),
+    "match_any_sync": lambda args: {
+        lane: _bits(other for other in args if args[other][0].v == args[lane][0].v) for lane in args
+    },
+    "match_all_sync": _match_all,
+}
+
+
+class _Waits(ast.NodeTransformer):
+    """``cuda.syncthreads()`` and its kin become yields, calls of functions that hold some are passed on to the scheduler."""
+
+    def __init__(self, waiting):
+        self.waiting = waiting
+        self.found = False
+
+    def visit_Call(self, node):
+        self.generic_visit(node)
+        func = node.func
+        if isinstance(func, ast.Name) and func.id in self.waiting:
+            self.found = True
+            return ast.copy_location(ast.YieldFrom(node), node)
+        if isinstance(func, ast.Attribute) and getattr(func.value, "id", "") == "cuda":
+            if func.attr in BARRIERS or func.attr in WARP:
+                self.found = True
+                request = ast.Tuple([ast.Constant(func.attr), ast.Tuple(node.args, ast.Load())], ast.Load())
+                return ast.copy_location(ast.Yield(request), node)
+        return node
+
+
+class _Thread:
+    """A thread that waits now and then; ``wait`` is (name, arguments, where) or None at the end."""
+
+    def __init__(self, cuda, run):
+        self.place = {name: vars(cuda)[name] for name in ("thread", "laneid", "blockIdx", "threadIdx", "_grid")}
+        self.number = cuda.thread
+        self.cuda = cuda
+        self.run = run
+        self.resume(None)
+
+    def resume(self, value):
+        vars(self.cuda).update(self.place)
+        try:
+            name, args = self.run.send(value)
+        except StopIteration:
+            self.wait = None
+            return
+        where, run = [], self.run
+        while run is not None:
+            where.append((run.gi_code, run.gi_frame.f_lasti))
+            run = run.gi_yieldfrom
+        self.wait = name, args, where
+
+
+def _run_warps(cuda, waiting):
+    """Lets the groups of lanes go that are complete; whether there was one."""
+    groups = {}
+    for thread in waiting:
+        name, args, where = thread.wait
+        if name in WARP:
+            mask = int(args[0]) & 0xFFFFFFFF if args else 0xFFFFFFFF
+            groups.setdefault((thread.number // 32, name, mask, str(where)), []).append(thread)
+    progress = False
+    for (warp, name, mask, _), group in groups.items():
+        members = [t for t in waiting if t.number // 32 == warp and mask >> t.number % 32 & 1]
+        if members != group:
+            continue
+        results = WARP[name]({thread.number % 32: thread.wait[1][1:] for thread in group})
+        if name == "syncwarp":
+            cuda.warp_phases |= {thread.number: cuda.warp_phases.get(thread.number, 0) + 1 for thread in group}
+        for thread in group:
+            thread.resume(results[thread.number % 32])
+        progress = True
+    return progress
+
+
+def run_together(cuda, threads):
+    """Runs the threads of a block to their ends."""
+    while waiting := [thread for thread in threads if thread.wait]:
+        if _run_warps(cuda, waiting):
+            continue
+        name, _, where = waiting[0].wait
+        if name not in BARRIERS or any(thread.wait[2] != where for thread in waiting):
+            raise OrderError("the threads of the block wait at different places")
+        result = BARRIERS[name]([bool(vote) for thread in waiting for vote in thread.wait[1]])
+        cuda.phase += 1
+        for thread in waiting:
+            thread.resume(result)
+
+
 class Interpreted:
     """A kernel (or plain function) made ready for interpretation; ``constants`` replaces frozen globals of other kinds."""
 
@@ -530,7 +855,7 @@ class Interpreted:
         node = next(n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == function.__name__)
         node.decorator_list = []
         node.returns = None
-        module = ast.fix_missing_locations(ast.Module([_Literals().visit(node)], []))
+        node = _Literals().visit(node)
         names = dict(function.__globals__)
         names |= {
             name: cell.cell_contents
@@ -541,8 +866,11 @@ class Interpreted:
         for name in used & set(names):
             if name not in BUILTINS and name != "cuda":
                 self.globals[name] = self._fake(names[name])
+        waits = _Waits({name for name, value in self.globals.items() if inspect.isgeneratorfunction(value)})
+        module = ast.fix_missing_locations(ast.Module([waits.visit(node)], []))
         exec(compile(module, f"<interpreted {function.__name__}>", "exec"), self.globals)
         self.function = self.globals[function.__name__]
+        self.waits = waits.found
 
     def _fake(self, value):
         if value is math:
@@ -566,7 +894,7 @@ class Interpreted:
         return lift(value)
 
     def launch(self, grid, block, *args):
-        """Runs the whole grid, thread after thread; NumPy arrays among the arguments are changed."""
+        """Runs the whole grid, block after block; NumPy arrays among the arguments are changed."""
         shapes = []
         for shape in (grid, block):
             shape = shape if isinstance(shape, tuple) else (shape,)
@@ -574,13 +902,18 @@ class Interpreted:
         values = [self.argument(arg) for arg in args]
         places = [[range(n) for n in reversed(shape)] for shape in shapes]
         for block_index in itertools.product(*places[0]):
+            self.cuda.enter_block()
+            threads = []
             for thread_index in itertools.product(*places[1]):
                 self.cuda.place(*shapes, block_index[::-1], thread_index[::-1])
-                self.function(*values)
+                run = self.function(*values)
+                if self.waits:
+                    threads.append(_Thread(self.cuda, run))
+            run_together(self.cuda, threads)
 
 
-def interpret(kernel, grid, block, *args):
-    """The arguments after the kernel as copies: what NumPy arrays hold afterwards."""
+def interpret(kernel, grid, block, *args, shared_bytes=0):
+    """The arguments after the kernel as copies: what NumPy arrays hold afterwards. ``shared_bytes``: of the launch, for one array."""
 
     def copied(arg):
         if isinstance(arg, np.ndarray):
@@ -589,5 +922,7 @@ def interpret(kernel, grid, block, *args):
         return tuple(map(copied, arg)) if isinstance(arg, tuple) else arg
 
     copies = [copied(arg) for arg in args]
-    Interpreted(kernel).launch(grid, block, *copies)
+    cuda = FakeCuda()
+    cuda.shared_bytes = shared_bytes
+    Interpreted(kernel, cuda).launch(grid, block, *copies)
     return copies
