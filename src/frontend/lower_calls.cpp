@@ -216,9 +216,9 @@ Entity Lowering::call_builtin_by_handler(const Builtin& row, std::vector<Entity>
                 DType::Int32);
         }
         case Handler::Fence: {
-            const auto kind = row.text == "syncwarp"                                       ? ir::FenceKind::Warp
+            const auto kind = row.text == "syncwarp"                                          ? ir::FenceKind::Warp
                               : row.text == "threadfence" || row.text == "threadfence_system" ? ir::FenceKind::Device
-                                                                                           : ir::FenceKind::Block;
+                                                                                              : ir::FenceKind::Block;
             emit_effect(Opcode::Fence, {}, static_cast<std::int32_t>(kind));
             return {};
         }

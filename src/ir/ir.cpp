@@ -106,7 +106,8 @@ bool uses_warp(const Function& function) {
     walk(function.body, [&](const Op& op) {
         meets = meets || (op.code == Opcode::Fence && op.index == static_cast<std::int32_t>(FenceKind::Warp));
     });
-    return meets || holds_any(function, {Opcode::LaneId, Opcode::ActiveMask, Opcode::Shuffle, Opcode::Vote, Opcode::Match});
+    return meets ||
+           holds_any(function, {Opcode::LaneId, Opcode::ActiveMask, Opcode::Shuffle, Opcode::Vote, Opcode::Match});
 }
 
 }  // namespace treadle::ir

@@ -75,6 +75,10 @@ void Emitter::emit_op(const ir::Op& op) {
         values_[op.result] = linear_result(op);
         return;
     }
+    if (Value* lanes = linear_compare(op); lanes != nullptr) {
+        values_[op.result] = lanes;
+        return;
+    }
     std::vector<Value*> operands;
     for (const ir::ValueId operand : op.operands)
         operands.push_back(shape(op.result).is_varying() ? vector(operand) : get(operand));
@@ -100,6 +104,29 @@ Emitter::Value* Emitter::linear_result(const ir::Op& op) {
         case Opcode::Shl: return builder_.CreateShl(a, get(op.operands[1]));
         default: TREADLE_CHECK(false, "no linear form");
     }
+}
+
+// A thread's index, or one that follows it step by step, against a limit: how many of the first lanes are below is one
+// scalar, and lanes are told apart in 32 bits. Null for other operations.
+Emitter::Value* Emitter::linear_compare(const ir::Op& op) {
+    const bool orders =
+        op.code == Opcode::Lt || op.code == Opcode::Le || op.code == Opcode::Gt || op.code == Opcode::Ge;
+    if (!orders || dtype(op.operands[0]) != DType::Int64) return nullptr;
+    const ir::Shape a = shape(op.operands[0]);
+    const ir::Shape b = shape(op.operands[1]);
+    const bool first = a == ir::Shape::linear(1) && b.is_uniform();
+    const bool second = b == ir::Shape::linear(1) && a.is_uniform();
+    if (!first && !second) return nullptr;
+    Value* index = get(op.operands[first ? 0 : 1]);
+    Value* limit = get(op.operands[first ? 1 : 0]);
+    // Turned so that the index stands first: index < limit, <=, or the opposite of one.
+    const bool is_less = (op.code == Opcode::Lt || op.code == Opcode::Le) == first;
+    const bool with_equal = op.code == Opcode::Le || op.code == Opcode::Ge;
+    const bool up_to = is_less ? with_equal : !with_equal;  // the count takes the limit in
+    Value* count = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::ssub_sat, limit, index);
+    if (up_to) count = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::sadd_sat, count, i64(1));
+    Value* lanes = lanes_below(count);
+    return is_less ? lanes : builder_.CreateNot(lanes);
 }
 
 Emitter::Value* Emitter::arithmetic(const ir::Op& op, const std::vector<Value*>& operands, DType type) {

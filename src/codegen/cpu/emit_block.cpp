@@ -105,8 +105,9 @@ Emitter::Value* Emitter::reduced_total(const ir::Op& op, Value* total) {
 
 // A packet runs in one thread, in order: among its own threads only the compiler must keep the order.
 void Emitter::emit_fence(const ir::Op& op) {
-    builder_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent,
-                         op.index == static_cast<int>(ir::FenceKind::Device) ? llvm::SyncScope::System : llvm::SyncScope::SingleThread);
+    builder_.CreateFence(
+        llvm::AtomicOrdering::SequentiallyConsistent,
+        op.index == static_cast<int>(ir::FenceKind::Device) ? llvm::SyncScope::System : llvm::SyncScope::SingleThread);
 }
 
 // One call for all lanes; the host puts their lines in order.

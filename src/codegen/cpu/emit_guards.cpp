@@ -82,17 +82,14 @@ void Emitter::varying_store(const Access& access, Value* value) {
 std::vector<Emitter::Value*> Emitter::slow_arguments(const Access& access) {
     std::vector<Value*> arguments = {mask_bits(mask_or_all()), info_, block_number_,
                                      builder_.CreateZExt(thread_base_, builder_.getInt64Ty()), i64(access.op->line)};
-    const bool spread = is_spread(access);
     const auto add = [&](Value* value, std::int64_t step) {
-        if (!spread) {
+        if (!value->getType()->isVectorTy()) {
             arguments.push_back(value);
             arguments.push_back(i64(step));
             return;
         }
         Value* memory = slot(vector_of(builder_.getInt64Ty()), "lanes");
-        builder_.CreateStore(
-            value->getType()->isVectorTy() ? value : widen(value, ir::Shape::linear(step), builder_.getInt64Ty()),
-            memory);
+        builder_.CreateStore(value, memory);
         arguments.push_back(builder_.CreatePtrToInt(memory, builder_.getInt64Ty()));
         arguments.push_back(i64(0));
     };
@@ -105,14 +102,15 @@ std::vector<Emitter::Value*> Emitter::slow_arguments(const Access& access) {
     return arguments;
 }
 
-// Whether any of the quantities differs irregularly between lanes.
-bool Emitter::is_spread(const Access& access) const {
-    bool spread = access.pointer->getType()->isVectorTy();
+// The quantities that differ irregularly between lanes, a bit for each: pointer, then extent, stride and index by axis.
+std::uint32_t Emitter::spread_quantities(const Access& access) const {
+    std::uint32_t bits = access.pointer->getType()->isVectorTy() ? 1 : 0;
+    unsigned number = 1;
     for (std::size_t axis = 0; axis < access.rank; ++axis) {
         for (const Value* value : {access.shape[axis], access.strides[axis], access.originals[axis]})
-            spread = spread || value->getType()->isVectorTy();
+            bits |= static_cast<std::uint32_t>(value->getType()->isVectorTy()) << number++;
     }
-    return spread;
+    return bits;
 }
 
 Emitter::Value* Emitter::slow_load(const Access& access) {
@@ -140,10 +138,11 @@ Emitter::Value* Emitter::slow_atomic(const Access& access, Value* value, Value* 
     builder_.CreateStore(value, memory);
     if (second != nullptr) builder_.CreateStore(second, builder_.CreateConstInBoundsGEP1_64(type, memory, 1));
     Value* old = builder_.CreateConstInBoundsGEP1_64(type, memory, 2);
-    builder_.CreateStore(llvm::Constant::getNullValue(type), old);
+    const bool is_used = used_.contains(access.op->result);
+    if (is_used) builder_.CreateStore(llvm::Constant::getNullValue(type), old);
     arguments.push_back(memory);
     builder_.CreateCall(slow_function(Deed::Atomic, access), arguments);
-    return builder_.CreateLoad(type, old);
+    return is_used ? static_cast<Value*>(builder_.CreateLoad(type, old)) : llvm::PoisonValue::get(type);
 }
 
 // What an out-of-line function does for one lane.
@@ -164,18 +163,22 @@ void Emitter::slow_access(Deed what, const ir::Op& op, Value* data, Value* eleme
     Value* second = nullptr;
     if (op.imm == static_cast<std::uint64_t>(ir::AtomicKind::Cas))
         second = builder_.CreateAlignedLoad(type, part(1), align);
-    builder_.CreateAlignedStore(atomic_one(op, element, value, second), part(2), align);
+    Value* old = atomic_one(op, element, value, second);
+    if (used_.contains(op.result)) builder_.CreateAlignedStore(old, part(2), align);
 }
 
 llvm::Function* Emitter::slow_function(Deed what, const Access& accessed) {
     const ir::Op& op = *accessed.op;
     const std::size_t rank = accessed.rank;
     const DType elem = op.elem;
-    const bool spread = is_spread(accessed);
+    const std::uint32_t spread = spread_quantities(accessed);
     static constexpr const char* kNames[] = {"load_", "store_", "atomic_"};
     std::string name = kNames[static_cast<int>(what)] + std::string(name_of(elem)) + "_" + std::to_string(rank);
-    if (spread) name += "_spread";
-    if (what == Deed::Atomic) name += "_" + std::to_string(op.imm) + (op.space == ir::Space::Global ? "" : "_own");
+    if (spread != 0) name += "_spread" + std::to_string(spread);
+    if (what == Deed::Atomic) {
+        name += "_" + std::to_string(op.imm) + (op.space == ir::Space::Global ? "" : "_own");
+        if (!used_.contains(op.result)) name += "_unused";
+    }
     llvm::Function*& function = slow_functions_[name];
     if (function != nullptr) return function;
     llvm::Type* number = builder_.getInt64Ty();
@@ -209,7 +212,8 @@ llvm::Function* Emitter::slow_function(Deed what, const Access& accessed) {
     Value* lane = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, left, builder_.getTrue());
     const auto item = [&](unsigned quantity) -> Value* {
         Value* first = function->getArg(5 + 2 * quantity);
-        if (!spread) return builder_.CreateAdd(first, builder_.CreateMul(lane, function->getArg(6 + 2 * quantity)));
+        if ((spread >> quantity & 1) == 0)
+            return builder_.CreateAdd(first, builder_.CreateMul(lane, function->getArg(6 + 2 * quantity)));
         return builder_.CreateLoad(number, builder_.CreateGEP(number, builder_.CreateIntToPtr(first, pointer), lane));
     };
     Value* address = item(0);

@@ -257,11 +257,21 @@ Emitter::Value* Emitter::inside_lanes(const Access& access) {
     for (std::size_t axis = 0; axis + 1 < access.rank; ++axis) {
         left = builder_.CreateSelect(inside(access, axis, access.indices[axis]), left, i64(0));
     }
-    Value* width = i64(width_);
-    left = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin,
-                                          builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, left, i64(0)), width);
-    Value* count = splat(builder_.CreateTrunc(left, builder_.getInt32Ty()));
-    return builder_.CreateICmpSGT(count, lane_numbers(builder_.getInt32Ty()));
+    Value* lanes = lanes_below(left);
+    return may_be_negative(access) ? builder_.CreateAnd(lanes, builder_.CreateNot(lanes_below_zero(access))) : lanes;
+}
+
+// Lanes whose last index is negative.
+Emitter::Value* Emitter::lanes_below_zero(const Access& access) {
+    return lanes_below(builder_.CreateNeg(access.indices.back()));
+}
+
+// The first lanes, as many as count says.
+Emitter::Value* Emitter::lanes_below(Value* count) {
+    count = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, i64(0));
+    count = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, count, i64(width_));
+    return builder_.CreateICmpSGT(splat(builder_.CreateTrunc(count, builder_.getInt32Ty())),
+                                  lane_numbers(builder_.getInt32Ty()));
 }
 
 // Whether a packet that is partly outside can be accessed under a mask; else it goes lane by lane.
@@ -325,9 +335,10 @@ void Emitter::split_by_place(const Access& access, const Whole& whole, const Mas
         return;
     }
     if (may_be_negative(access)) {
+        // Only lanes that take part count from the end.
         llvm::BasicBlock* above = block("above");
         llvm::BasicBlock* below = block("below");
-        builder_.CreateCondBr(builder_.CreateICmpSLT(access.indices.back(), i64(0)), below, above);
+        builder_.CreateCondBr(any(mask_and(mask_, lanes_below_zero(access))), below, above);
         builder_.SetInsertPoint(below);
         slow();
         builder_.SetInsertPoint(above);

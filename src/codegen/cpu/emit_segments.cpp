@@ -58,24 +58,56 @@ std::vector<Emitter::Piece> Emitter::pieces_of(const ir::Region& region, bool in
 }
 
 void Emitter::note_uses(const Piece& segment, bool in_loop) {
-    const auto visit = [&](const ir::Op& op, bool first_level) {
+    std::set<std::int32_t> touched;
+    const auto visit = [&](const ir::Op& op) {
         for (const ir::ValueId operand : op.operands) {
             if (home_[operand] >= 0 && home_[operand] != segment.number) used_elsewhere_[operand] = true;
         }
         if (op.result != ir::kNoValue && !function_.block_values[op.result]) home_[op.result] = segment.number;
-        if (op.code != Opcode::VarGet && op.code != Opcode::VarSet) return;
-        VariableUse& use = variable_uses_[static_cast<std::size_t>(op.index)];
-        if (use.segment < 0) use.starts_assigned = op.code == Opcode::VarSet && first_level && !in_loop;
-        use.is_kept = use.is_kept || in_loop || (use.segment >= 0 && use.segment != segment.number);
-        use.segment = segment.number;
+        if (op.code == Opcode::VarGet || op.code == Opcode::VarSet) touched.insert(op.index);
     };
     for (const ir::Op* op : segment.ops) {
-        visit(*op, true);
-        for (const ir::Region& inner : op->regions) ir::walk(inner, [&](const ir::Op& one) { visit(one, false); });
+        visit(*op);
+        for (const ir::Region& inner : op->regions) ir::walk(inner, visit);
+    }
+    for (const std::int32_t variable : touched) {
+        VariableUse& use = variable_uses_[static_cast<std::size_t>(variable)];
+        const bool assigned = begins_with_assignment(segment.ops, variable) == First::Assignment;
+        if (!use.is_met) use.starts_assigned = assigned && !in_loop;
+        use.is_met = true;
+        // What it held before is read: by a later segment, or by this one in the next round.
+        use.is_kept = use.is_kept || !assigned;
     }
 }
 
-// The number of operations that make the value from what a block and a thread index give; too many where memory is read.
+// What the operations do first with a variable, on every path.
+Emitter::First Emitter::begins_with_assignment(const std::vector<const ir::Op*>& ops, std::int32_t variable) {
+    for (const ir::Op* op : ops) {
+        if ((op->code == Opcode::VarGet || op->code == Opcode::VarSet) && op->index == variable)
+            return op->code == Opcode::VarSet ? First::Assignment : First::Read;
+        bool touches = false;
+        for (const ir::Region& inner : op->regions) {
+            ir::walk(inner, [&](const ir::Op& one) {
+                touches =
+                    touches || ((one.code == Opcode::VarGet || one.code == Opcode::VarSet) && one.index == variable);
+            });
+        }
+        // Lanes may leave before they have assigned; what they hold then is read by nobody only where nobody goes on.
+        if (jumps_of(*op).any()) return First::Read;
+        if (!touches) continue;
+        if (op->code != Opcode::If) return First::Read;
+        for (const ir::Region& inner : op->regions) {
+            std::vector<const ir::Op*> side;
+            for (const ir::Op& one : inner) side.push_back(&one);
+            if (begins_with_assignment(side, variable) != First::Assignment) return First::Read;
+        }
+        return First::Assignment;
+    }
+    return First::Nothing;
+}
+
+// The number of operations that make the value from what a block and a thread index give; too many where memory is
+// read.
 int Emitter::cost_of(const ir::Op& op) const {
     if (!ir::info(op.code).has('p')) return kMostRecomputed + 1;
     int cost = 1;
@@ -105,7 +137,10 @@ void Emitter::split_block() {
     if (jumps_of(function_.body).returns) kept_alive_ = per_packet(mask_slot_type(), "alive");
     clear_variables();
     llvm::BasicBlock* finish = block("block_end");
-    packet_loop([&] {
+    bool any_start = kept_alive_ != nullptr;
+    for (std::size_t i = 0; i < kept_variables_.size(); ++i)
+        any_start = any_start || (kept_variables_[i] != nullptr && !variable_uses_[i].starts_assigned);
+    const auto start = [&] {
         if (kept_alive_ != nullptr) {
             llvm::AllocaInst* lanes = mask_slot(mask_, "start");
             builder_.CreateStore(builder_.CreateLoad(mask_slot_type(), lanes), of_packet(kept_alive_));
@@ -114,7 +149,8 @@ void Emitter::split_block() {
             if (kept_variables_[i] == nullptr || variable_uses_[i].starts_assigned) continue;
             builder_.CreateStore(cleared(i), of_packet(kept_variables_[i]));
         }
-    });
+    };
+    if (any_start) packet_loop(start);
     pieces(all);
     branch_to(finish);
     builder_.SetInsertPoint(finish);

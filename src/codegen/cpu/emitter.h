@@ -84,12 +84,14 @@ private:
         int number = -1;
     };
     struct VariableUse {
-        int segment = -1;              // the latest
-        bool is_kept = false;          // from one segment to another
+        bool is_met = false;
+        bool is_kept = false;          // from one segment to another, or from one round to the next
         bool starts_assigned = false;  // before anything reads it
     };
     std::vector<Piece> pieces_of(const ir::Region& region, bool in_loop);
     void note_uses(const Piece& segment, bool in_loop);
+    enum class First : std::uint8_t { Nothing, Assignment, Read };
+    static First begins_with_assignment(const std::vector<const ir::Op*>& ops, std::int32_t variable);
     int cost_of(const ir::Op& op) const;
     void split_block();
     llvm::AllocaInst* per_packet(llvm::Type* type, const char* name);
@@ -126,6 +128,7 @@ private:
     Value* mul_high(Value* a, Value* b, DType type);
     Value* constant(const ir::Op& op);
     Value* linear_result(const ir::Op& op);
+    Value* linear_compare(const ir::Op& op);
     // emit_memory.cpp, emit_guards.cpp
     void emit_load(const ir::Op& op);
     void emit_store(const ir::Op& op);
@@ -137,6 +140,7 @@ private:
     Value* linear_inside(const Access& access);
     Value* offset_of(const Access& access, const std::vector<Value*>& indices);
     Value* inside_lanes(const Access& access);
+    Value* lanes_below(Value* count);
     bool can_mask(const Access& access) const;
     bool may_be_negative(const Access& access) const;
     Value* linear_address(const Access& access);
@@ -144,7 +148,8 @@ private:
     void split_by_place(const Access& access, const Whole& whole, const Masked& masked, const Slow& slow);
     void plain_store(const Access& access, Value* value, Value* address);
     bool is_write_only(const Access& access) const;
-    bool is_spread(const Access& access) const;
+    std::uint32_t spread_quantities(const Access& access) const;
+    Value* lanes_below_zero(const Access& access);
     Value* uniform_load(const Access& access);
     Value* linear_load(const Access& access);
     std::pair<Value*, Value*> varying_offsets(const Access& access);
