@@ -42,7 +42,7 @@ class VectorType:
 
 def vector_types() -> dict[str, VectorType]:
     """All of them by their names: ``int32x3`` and CUDA C's ``int3``."""
-    found = {}
+    found: dict[str, VectorType] = {}
     for alias, dtype in _ALIASES.items():
         for count in (1, 2, 3, 4):
             name = f"{dtype}x{count}"

@@ -77,40 +77,38 @@ void Emitter::varying_store(const Access& access, Value* value) {
                                  lanes != nullptr ? lanes : all_lanes());
 }
 
-// A quantity of each lane for the out-of-line functions: first value and distance where it is linear, else through
-// memory.
+// What the out-of-line functions are told of a lane: the pointer, then extent, stride and index of each axis. Constants
+// and distances between lanes are part of the function; what differs irregularly between lanes goes through memory.
+std::vector<Emitter::Quantity> Emitter::quantities(const Access& access) const {
+    std::vector<Quantity> all = {{access.pointer, access.op->space == ir::Space::Local ? size_of(access.op->elem) : 0}};
+    for (std::size_t axis = 0; axis < access.rank; ++axis) {
+        all.push_back({access.shape[axis], 0});
+        all.push_back({access.strides[axis], 0});
+        all.push_back({access.originals[axis], access.shapes[axis].is_linear() ? access.shapes[axis].stride : 0});
+    }
+    return all;
+}
+
+std::string Emitter::Quantity::name() const {
+    if (is_spread()) return "_v";
+    const std::string first = constant() != nullptr ? std::to_string(constant()->getSExtValue()) : "x";
+    return "_" + first + (step != 0 ? "s" + std::to_string(step) : "");
+}
+
 std::vector<Emitter::Value*> Emitter::slow_arguments(const Access& access) {
     std::vector<Value*> arguments = {mask_bits(mask_or_all()), info_, block_number_,
                                      builder_.CreateZExt(thread_base_, builder_.getInt64Ty()), i64(access.op->line)};
-    const auto add = [&](Value* value, std::int64_t step) {
-        if (!value->getType()->isVectorTy()) {
-            arguments.push_back(value);
-            arguments.push_back(i64(step));
-            return;
+    for (const Quantity& quantity : quantities(access)) {
+        if (quantity.constant() != nullptr) continue;
+        Value* value = quantity.first;
+        if (quantity.is_spread()) {
+            Value* memory = slot(vector_of(builder_.getInt64Ty()), "lanes");
+            builder_.CreateStore(value, memory);
+            value = builder_.CreatePtrToInt(memory, builder_.getInt64Ty());
         }
-        Value* memory = slot(vector_of(builder_.getInt64Ty()), "lanes");
-        builder_.CreateStore(value, memory);
-        arguments.push_back(builder_.CreatePtrToInt(memory, builder_.getInt64Ty()));
-        arguments.push_back(i64(0));
-    };
-    add(access.pointer, access.op->space == ir::Space::Local ? size_of(access.op->elem) : 0);
-    for (std::size_t axis = 0; axis < access.rank; ++axis) {
-        add(access.shape[axis], 0);
-        add(access.strides[axis], 0);
-        add(access.originals[axis], access.shapes[axis].is_linear() ? access.shapes[axis].stride : 0);
+        arguments.push_back(value);
     }
     return arguments;
-}
-
-// The quantities that differ irregularly between lanes, a bit for each: pointer, then extent, stride and index by axis.
-std::uint32_t Emitter::spread_quantities(const Access& access) const {
-    std::uint32_t bits = access.pointer->getType()->isVectorTy() ? 1 : 0;
-    unsigned number = 1;
-    for (std::size_t axis = 0; axis < access.rank; ++axis) {
-        for (const Value* value : {access.shape[axis], access.strides[axis], access.originals[axis]})
-            bits |= static_cast<std::uint32_t>(value->getType()->isVectorTy()) << number++;
-    }
-    return bits;
 }
 
 Emitter::Value* Emitter::slow_load(const Access& access) {
@@ -171,10 +169,10 @@ llvm::Function* Emitter::slow_function(Deed what, const Access& accessed) {
     const ir::Op& op = *accessed.op;
     const std::size_t rank = accessed.rank;
     const DType elem = op.elem;
-    const std::uint32_t spread = spread_quantities(accessed);
+    const std::vector<Quantity> told = quantities(accessed);
     static constexpr const char* kNames[] = {"load_", "store_", "atomic_"};
     std::string name = kNames[static_cast<int>(what)] + std::string(name_of(elem)) + "_" + std::to_string(rank);
-    if (spread != 0) name += "_spread" + std::to_string(spread);
+    for (const Quantity& quantity : told) name += quantity.name();
     if (what == Deed::Atomic) {
         name += "_" + std::to_string(op.imm) + (op.space == ir::Space::Global ? "" : "_own");
         if (!used_.contains(op.result)) name += "_unused";
@@ -184,8 +182,11 @@ llvm::Function* Emitter::slow_function(Deed what, const Access& accessed) {
     llvm::Type* number = builder_.getInt64Ty();
     llvm::Type* pointer = builder_.getPtrTy();
     std::vector<llvm::Type*> params = {number, pointer, number, number, number};
-    const auto quantities = static_cast<unsigned>(3 * rank + 1);
-    params.insert(params.end(), 2 * quantities, number);
+    std::vector<unsigned> places;  // of the arguments
+    for (const Quantity& quantity : told) {
+        places.push_back(static_cast<unsigned>(params.size()));
+        if (quantity.constant() == nullptr) params.push_back(number);
+    }
     params.push_back(pointer);
     function = llvm::Function::Create(llvm::FunctionType::get(builder_.getVoidTy(), params, false),
                                       llvm::Function::InternalLinkage, name, module_);
@@ -202,7 +203,7 @@ llvm::Function* Emitter::slow_function(Deed what, const Access& accessed) {
     llvm::BasicBlock* done = make("done");
     builder_.SetInsertPoint(entry);
     llvm::Type* type = memory_type(elem);
-    Value* data = function->getArg(5 + 2 * quantities);
+    Value* data = function->getArg(static_cast<unsigned>(params.size()) - 1);
     if (what == Deed::Load) builder_.CreateStore(llvm::Constant::getNullValue(vector_of(type)), data);
     Value* bits = function->getArg(0);
     builder_.CreateCondBr(builder_.CreateICmpEQ(bits, i64(0)), done, loop);
@@ -210,11 +211,15 @@ llvm::Function* Emitter::slow_function(Deed what, const Access& accessed) {
     llvm::PHINode* left = builder_.CreatePHI(number, 2);
     left->addIncoming(bits, entry);
     Value* lane = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, left, builder_.getTrue());
-    const auto item = [&](unsigned quantity) -> Value* {
-        Value* first = function->getArg(5 + 2 * quantity);
-        if ((spread >> quantity & 1) == 0)
-            return builder_.CreateAdd(first, builder_.CreateMul(lane, function->getArg(6 + 2 * quantity)));
-        return builder_.CreateLoad(number, builder_.CreateGEP(number, builder_.CreateIntToPtr(first, pointer), lane));
+    const auto item = [&](unsigned which) -> Value* {
+        const Quantity& quantity = told[which];
+        Value* first = quantity.constant();
+        if (first == nullptr) first = function->getArg(places[which]);
+        if (quantity.is_spread())
+            return builder_.CreateLoad(number,
+                                       builder_.CreateGEP(number, builder_.CreateIntToPtr(first, pointer), lane));
+        if (quantity.step == 0) return first;
+        return builder_.CreateAdd(first, builder_.CreateMul(lane, i64(quantity.step)));
     };
     Value* address = item(0);
     for (unsigned axis = 0; axis < rank; ++axis) {

@@ -148,7 +148,14 @@ private:
     void split_by_place(const Access& access, const Whole& whole, const Masked& masked, const Slow& slow);
     void plain_store(const Access& access, Value* value, Value* address);
     bool is_write_only(const Access& access) const;
-    std::uint32_t spread_quantities(const Access& access) const;
+    struct Quantity {
+        Value* first;  // of lane 0; a vector where lanes differ irregularly
+        std::int64_t step;
+        bool is_spread() const { return first->getType()->isVectorTy(); }
+        llvm::ConstantInt* constant() const { return llvm::dyn_cast<llvm::ConstantInt>(first); }
+        std::string name() const;
+    };
+    std::vector<Quantity> quantities(const Access& access) const;
     Value* lanes_below_zero(const Access& access);
     Value* uniform_load(const Access& access);
     Value* linear_load(const Access& access);
