@@ -24,7 +24,7 @@ void Lowering::statements(const std::vector<Node>& nodes) {
 }
 
 void Lowering::statement(const Node& node) {
-    if (frame().function < request_.sources.size() && node.span.line >= 0) {
+    if (is_users(frame().function) && node.span.line >= 0) {
         here_ = node.span;
         here_function_ = frame().function;
     }

@@ -80,10 +80,15 @@ Entity Lowering::parameter(const ArgType& type) {
     return array;
 }
 
+// Whether a function is the user's: not of the library, nor made by Treadle for one of its names.
+bool Lowering::is_users(std::size_t function) const {
+    return function < request_.sources.size() && request_.sources[function].file.rfind("<treadle", 0) != 0;
+}
+
 void Lowering::fail(ErrorKind kind, Span span, const std::string& message, const std::string& hint) const {
     // Inside library code the user's own call is the place to show.
     std::size_t depth = frames_.size();
-    while (depth > 1 && frames_[depth - 1]->function >= request_.sources.size()) --depth;
+    while (depth > 1 && !is_users(frames_[depth - 1]->function)) --depth;
     std::size_t function = depth == 0 ? 0 : frames_[depth - 1]->function;
     if (depth < frames_.size() || span.line < 0) {
         span = here_;

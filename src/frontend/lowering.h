@@ -199,6 +199,7 @@ private:
     const Frame& frame() const { return *frames_.back(); }
     ir::Region& region() { return *regions_.back(); }
     bool terminated() const;
+    bool is_users(std::size_t function) const;
     [[noreturn]] void fail(ErrorKind kind, Span span, const std::string& message, const std::string& hint = "") const;
     [[noreturn]] void type_error(Span span, const std::string& message, const std::string& hint = "") const;
 

@@ -57,7 +57,7 @@ def test_other_targets(programs, cpu, run_python, support, tmp_path):
     run(run_python, support, tmp_path, FIRST + 10_000, max(1, PROGRAMS // 2), programs=programs, TREADLE_CPU=cpu)
 
 
-PASSES = "fold_constants,analyze_shapes,separate_counters,eliminate_dead_code"
+PASSES = "fold_constants,analyze_shapes,separate_counters,eliminate_dead_code,split_blocks"
 
 
 @pytest.mark.slow
