@@ -173,6 +173,7 @@ llvm::Function* Emitter::slow_function(Deed what, const Access& accessed) {
     static constexpr const char* kNames[] = {"load_", "store_", "atomic_"};
     std::string name = kNames[static_cast<int>(what)] + std::string(name_of(elem)) + "_" + std::to_string(rank);
     for (const Quantity& quantity : told) name += quantity.name();
+    for (std::size_t axis = 0; axis < rank; ++axis) name += is_inside(accessed, axis) ? "_in" : "_test";
     if (what == Deed::Atomic) {
         name += "_" + std::to_string(op.imm) + (op.space == ir::Space::Global ? "" : "_own");
         if (!used_.contains(op.result)) name += "_unused";
@@ -225,7 +226,7 @@ llvm::Function* Emitter::slow_function(Deed what, const Access& accessed) {
     for (unsigned axis = 0; axis < rank; ++axis) {
         Value* extent = item(1 + 3 * axis);
         Value* index = item(3 + 3 * axis);
-        if (function_.bounds != ir::Bounds::Off) {
+        if (function_.bounds != ir::Bounds::Off && !is_inside(accessed, axis)) {
             Value* negative = builder_.CreateICmpSLT(index, i64(0));
             Value* at = builder_.CreateSelect(negative, builder_.CreateAdd(index, extent), index);
             llvm::BasicBlock* good = make("inside");

@@ -113,13 +113,17 @@ void Emitter::emit_table_load(const ir::Op& op) {
     values_[op.result] = gather(base, offsets, table.dtype, nullptr);
 }
 
+// Known when compiled.
+bool Emitter::is_inside(const Access& access, std::size_t axis) const {
+    const std::uint8_t bits = function_.width_bits[access.op->operands[1 + 2 * access.rank + axis]];
+    const auto* extent = llvm::dyn_cast<llvm::ConstantInt>(access.shape[axis]);
+    return extent != nullptr && bits < 63 && extent->getSExtValue() >= (std::int64_t{1} << bits);
+}
+
 // index inside [0, extent), as unsigned numbers: a negative one is outside as well.
 Emitter::Value* Emitter::inside(const Access& access, std::size_t axis, Value* index) {
     Value* extent = access.shape[axis];
-    const std::uint8_t bits = function_.width_bits[access.op->operands[1 + 2 * access.rank + axis]];
-    const auto* known = llvm::dyn_cast<llvm::ConstantInt>(extent);
-    if (known != nullptr && bits < 63 && known->getSExtValue() >= (std::int64_t{1} << bits))
-        return index->getType()->isVectorTy() ? all_lanes() : builder_.getTrue();
+    if (is_inside(access, axis)) return index->getType()->isVectorTy() ? all_lanes() : builder_.getTrue();
     if (index->getType()->isVectorTy() && !extent->getType()->isVectorTy()) extent = splat(extent);
     if (!index->getType()->isVectorTy() && extent->getType()->isVectorTy()) index = splat(index);
     return builder_.CreateICmpULT(index, extent);

@@ -135,6 +135,7 @@ private:
     void emit_element_ptr(const ir::Op& op);
     void emit_table_load(const ir::Op& op);
     Access access_of(const ir::Op& op);
+    bool is_inside(const Access& access, std::size_t axis) const;
     Value* inside(const Access& access, std::size_t axis, Value* index);
     Value* wrapped(const Access& access, std::size_t axis, Value* index);
     Value* linear_inside(const Access& access);
