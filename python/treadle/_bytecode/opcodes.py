@@ -75,6 +75,7 @@ _CONSTRUCTS = {
     "LOAD_BUILD_CLASS": "a class",
     "LOAD_FAST_AND_CLEAR": "a comprehension",
     "LOAD_SPECIAL": "a with statement",
+    "LOAD_SUPER_ATTR": "a call of super",
     "PUSH_EXC_INFO": "a try statement",
     "RAISE_VARARGS": "a raise statement",
     "SET_UPDATE": "a set",
