@@ -110,7 +110,12 @@ CASES = {
     "recursion": ("y = recursive(n)", UNSUPPORTED, "calls itself", "recursive(n - 1)"),
     "for over array": ("for v in x:\n    pass", UNSUPPORTED, r"runs over range\(...\)", None),
     "array operand": ("y = x + 1", TYPING, "expected a number, got an array", "x + 1"),
-    "operator function": ("y = operator.and_(x[0], 1)", TYPING, "unsupported operand types for &", "operator.and_(x[0], 1)"),
+    "operator function": (
+        "y = operator.and_(x[0], 1)",
+        TYPING,
+        "unsupported operand types for &",
+        "operator.and_(x[0], 1)",
+    ),
     "bit operation on float": ("y = x[0] & 1", TYPING, "unsupported operand types for &", "x[0] & 1"),
     "invert float": ("y = ~x[0]", TYPING, "unary ~", "~x[0]"),
     "float index": ("y = x[1.5]", TYPING, "array index: expected an integer, got float64", "x[1.5]"),
