@@ -10,7 +10,6 @@ import sys
 import types
 from typing import NamedTuple
 
-from treadle import _bytecode
 from treadle.errors import UnsupportedError
 
 Definition = ast.FunctionDef | ast.Lambda
@@ -82,6 +81,13 @@ def keep_source(function: types.FunctionType) -> None:
         function._treadle_source = _written_source(function.__code__)  # type: ignore[attr-defined]
 
 
+def _does_the_same(node: Definition, code: types.CodeType) -> bool:
+    """Whether a tree compiles to the code; the reader of bytecode is loaded for those that need it."""
+    from treadle import _bytecode
+
+    return _bytecode.does_the_same(node, code)
+
+
 def source_of(function: types.FunctionType) -> tuple[Source, Definition, int]:
     """The text of a function, its tree, and the number of lines before the text in the tree's line numbers.
 
@@ -96,8 +102,10 @@ def source_of(function: types.FunctionType) -> tuple[Source, Definition, int]:
             continue
         # Code of one name may come from several texts: what is typed, executed from strings, or stands on one line.
         doubtful = source.file.startswith("<") or source.span is not None
-        if not doubtful or _bytecode.does_the_same(found[0], code):
+        if not doubtful or _does_the_same(found[0], code):
             return source, *found
+    from treadle import _bytecode
+
     try:
         source = Source(code.co_filename, code.co_firstlineno, _bytecode.text_of(code))
     except _bytecode.NotUnderstood as error:
@@ -181,6 +189,6 @@ def _lambda_of(tree: ast.Module, code: types.CodeType) -> ast.Lambda | None:
         begin, end = (node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0)
         return all(begin <= first and last <= end for first, last in places)
 
-    fitting = [node for node in found if holds(node) and (len(found) == 1 or _bytecode.does_the_same(node, code))]
+    fitting = [node for node in found if holds(node) and (len(found) == 1 or _does_the_same(node, code))]
     # The walk goes from the outside in: of nested lambdas that hold all columns, the innermost is meant.
     return fitting[-1] if fitting and (places or len(fitting) == 1) else None

@@ -11,20 +11,22 @@ import sys
 import threading
 import types as python_types
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from treadle import _kernel_types as kernel_types
 from treadle import _treadle
-from treadle._program import Program
 from treadle._signatures import parse_signature, typeof
-from treadle._source import keep_source, take_sources
 from treadle.cuda._compiled import Inspection
 from treadle.cuda._launchers import CopyingLauncher, ForAll
 from treadle.cuda._options import BOUNDS, Options, bounds_option, check_hints
 from treadle.cuda._typed_launcher import TypedLauncher
 from treadle.errors import CompileError, DeviceError
+
+# What compiling needs is loaded with the first kernel: importing Treadle should cost little beside importing NumPy.
+if TYPE_CHECKING:
+    from treadle._program import Program
 
 
 class Dispatcher(Inspection):
@@ -45,6 +47,8 @@ class Dispatcher(Inspection):
         self, py_func: python_types.FunctionType, options: Options, signatures: list[kernel_types.Signature]
     ) -> None:
         functools.update_wrapper(self, py_func)
+        from treadle._source import keep_source
+
         keep_source(py_func)
         self.py_func = py_func
         self.options = options
@@ -63,6 +67,8 @@ class Dispatcher(Inspection):
         """The compiled side, made at first use: globals and closures are frozen then."""
         with self._lock:
             if self._function is None:
+                from treadle._program import Program
+
                 options = self.options
                 self._program = Program(self.py_func)
                 self._function = _treadle.make_function(
@@ -129,6 +135,8 @@ class Dispatcher(Inspection):
         module = sys.modules.get(self.__module__)
         if self.__module__ != "__main__" and getattr(module, self.__qualname__, None) is self:
             return self.__qualname__
+        from treadle._program import Program
+
         try:
             sources = Program(self.py_func).portable_sources()
         except CompileError:
@@ -191,6 +199,8 @@ def _portable(function: Any) -> Any:
 def _rebuild(
     function: Any, options: tuple[Any, ...], signatures: Any, sources: Any, specialized: bool = False
 ) -> Dispatcher:
+    from treadle._source import take_sources
+
     take_sources(sources)
     kernel = Dispatcher(
         pickle.loads(function) if isinstance(function, bytes) else function, Options(*options), signatures
