@@ -198,18 +198,12 @@ Entity Lowering::atomic(const Builtin& row, const std::vector<Entity>& args, Spa
     if (indices.size() != array.shape.size())
         type_error(span, name + ": index: expected " + std::to_string(array.shape.size()) + " integers, got " +
                              std::to_string(indices.size()));
-    ir::Op op;
-    op.code = Opcode::Atomic;
+    ir::Op op = access(Opcode::Atomic, array, indices, 0, span);
     op.type = ir::Type::scalar(array.dtype);
-    op.operands = access_operands(array, indices, span);
     for (std::size_t i = is_first ? 1 : 2; i < args.size(); ++i) {
         number_type(args[i], span, (name + ": value").c_str());
         op.operands.push_back(as(args[i], array.dtype));
     }
-    op.index = static_cast<std::int32_t>(array.shape.size());
-    op.elem = array.dtype;
-    op.layout = array.layout;
-    op.space = array.space;
     op.imm = kind;
     return Entity::scalar(emit(std::move(op)), array.dtype);
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <initializer_list>
 
 namespace treadle::ir {
 namespace {
@@ -32,20 +31,42 @@ std::string to_string(Type type) {
 
 namespace {
 
-bool holds_any(const Function& function, std::initializer_list<Opcode> codes) {
+template <class Test>
+bool holds(const Region& region, const Test& test) {
     bool found = false;
-    walk(function.body,
-         [&](const Op& op) { found = found || std::find(codes.begin(), codes.end(), op.code) != codes.end(); });
+    walk(region, [&](const Op& op) { found = found || test(op); });
     return found;
+}
+
+bool needs_warp(const Op& op) {
+    switch (op.code) {
+        case Opcode::LaneId:
+        case Opcode::ActiveMask:
+        case Opcode::Shuffle:
+        case Opcode::Vote:
+        case Opcode::Match: return true;
+        case Opcode::Fence: return op.index == static_cast<std::int32_t>(FenceKind::Warp);
+        default: return false;
+    }
 }
 
 }  // namespace
 
 bool uses_block(const Function& function) {
-    return has_barrier(function) || holds_any(function, {Opcode::SharedArray});
+    return holds(function.body, [](const Op& op) { return is_barrier(op) || op.code == Opcode::SharedArray; });
 }
 
-bool has_barrier(const Function& function) { return holds_any(function, {Opcode::Barrier, Opcode::BarrierReduce}); }
+bool has_barrier(const Region& region) { return holds(region, is_barrier); }
+
+bool uses_warp(const Function& function) { return holds(function.body, needs_warp); }
+
+bool meets_grid(const Function& function) {
+    return holds(function.body, [](const Op& op) { return op.code == Opcode::Barrier && op.index == 1; });
+}
+
+bool has_spin(const Function& function) {
+    return holds(function.body, [](const Op& op) { return op.code == Opcode::Loop && op.index == 1; });
+}
 
 namespace {
 
@@ -65,32 +86,13 @@ bool jumps_out(const Op& op, bool in_loop, bool in_scope) {
     return false;
 }
 
-bool holds_barrier(const Op& op) {
-    if (op.code == Opcode::Barrier || op.code == Opcode::BarrierReduce) return true;
-    for (const Region& region : op.regions) {
-        for (const Op& inner : region) {
-            if (holds_barrier(inner)) return true;
-        }
-    }
-    return false;
-}
-
 }  // namespace
 
 bool is_block_construct(const Op& op) {
-    return !op.regions.empty() && (holds_barrier(op) || jumps_out(op, false, false));
-}
-
-bool meets_grid(const Function& function) {
-    bool found = false;
-    walk(function.body, [&](const Op& op) { found = found || (op.code == Opcode::Barrier && op.index == 1); });
-    return found;
-}
-
-bool has_spin(const Function& function) {
-    bool found = false;
-    walk(function.body, [&](const Op& op) { found = found || (op.code == Opcode::Loop && op.index == 1); });
-    return found;
+    if (op.regions.empty()) return false;
+    return std::any_of(op.regions.begin(), op.regions.end(),
+                       [](const Region& region) { return has_barrier(region); }) ||
+           jumps_out(op, false, false);
 }
 
 std::int64_t local_bytes(const Function& function) {
@@ -99,15 +101,6 @@ std::int64_t local_bytes(const Function& function) {
         if (op.code == Opcode::LocalArray) total += static_cast<std::int64_t>(op.imm) * size_of(op.elem);
     });
     return total;
-}
-
-bool uses_warp(const Function& function) {
-    bool meets = false;
-    walk(function.body, [&](const Op& op) {
-        meets = meets || (op.code == Opcode::Fence && op.index == static_cast<std::int32_t>(FenceKind::Warp));
-    });
-    return meets ||
-           holds_any(function, {Opcode::LaneId, Opcode::ActiveMask, Opcode::Shuffle, Opcode::Vote, Opcode::Match});
 }
 
 }  // namespace treadle::ir

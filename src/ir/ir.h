@@ -163,7 +163,9 @@ inline std::uint32_t aligned_shared(std::uint64_t bytes) {
 
 // Whether the threads of a block meet or share memory: the block must then be run as a whole.
 bool uses_block(const Function& function);
-bool has_barrier(const Function& function);
+inline bool is_barrier(const Op& op) { return op.code == Opcode::Barrier || op.code == Opcode::BarrierReduce; }
+bool has_barrier(const Region& region);
+inline bool has_barrier(const Function& function) { return has_barrier(function.body); }
 bool meets_grid(const Function& function);
 // Control flow that holds a barrier, or leaves a loop or an inlined function that does.
 bool is_block_construct(const Op& op);

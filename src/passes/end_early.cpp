@@ -4,19 +4,8 @@
 #include <utility>
 
 namespace treadle::passes {
-namespace {
-
 using ir::Op;
 using ir::Opcode;
-
-bool has_barrier(const ir::Region& region) {
-    bool found = false;
-    ir::walk(region,
-             [&](const Op& op) { found = found || op.code == Opcode::Barrier || op.code == Opcode::BarrierReduce; });
-    return found;
-}
-
-}  // namespace
 
 // if c: A else: B at the end  ->  if not c: B, return; A
 bool end_early(ir::Function& function, const PassContext&) {
@@ -28,8 +17,8 @@ bool end_early(ir::Function& function, const PassContext&) {
             changed = true;
         }
         if (body.back().code != Opcode::If) break;
-        const bool in_first = has_barrier(body.back().regions[0]);
-        const bool in_second = has_barrier(body.back().regions[1]);
+        const bool in_first = ir::has_barrier(body.back().regions[0]);
+        const bool in_second = ir::has_barrier(body.back().regions[1]);
         if (in_first == in_second) break;
         Op branch = std::move(body.back());
         body.pop_back();

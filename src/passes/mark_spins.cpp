@@ -26,7 +26,7 @@ public:
                 if (op.result != ir::kNoValue) definitions_[op.result] = &op;
                 if (op.code == Opcode::VarSet) assignments_.push_back(&op);
                 if (op.code == Opcode::Store || op.code == Opcode::Atomic) written_.insert(op.operands[0]);
-                has_barrier_ = has_barrier_ || op.code == Opcode::Barrier || op.code == Opcode::BarrierReduce;
+                has_barrier_ = has_barrier_ || ir::is_barrier(op);
             });
         }
     }

@@ -120,11 +120,7 @@ Emitter::Value* Emitter::reduced(const ir::Op& op, Value* values) {
     llvm::Type* type = values->getType();
     llvm::Type* element = type->getScalarType();
     const auto masked = [&](llvm::Constant* neutral) {
-        return mask_ == nullptr
-                   ? values
-                   : builder_.CreateSelect(mask_, values,
-                                           llvm::ConstantVector::getSplat(
-                                               llvm::ElementCount::getFixed(static_cast<unsigned>(width_)), neutral));
+        return mask_ == nullptr ? values : builder_.CreateSelect(mask_, values, splat(neutral));
     };
     const unsigned bits = element->getScalarSizeInBits();
     const auto whole = [&](const llvm::APInt& value) { return llvm::ConstantInt::get(context_, value); };

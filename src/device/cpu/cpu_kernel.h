@@ -37,7 +37,7 @@ private:
 // Gathers what the threads of a launch print. LaunchInfo::print_state points to one.
 class PrintBuffer {
 public:
-    explicit PrintBuffer(std::shared_ptr<const KernelDebug> kernel) : kernel_(std::move(kernel)) {}
+    explicit PrintBuffer(const std::shared_ptr<const KernelDebug>& kernel) : kernel_(kernel) {}
     static void print(const LaunchInfo* info, std::int64_t text, std::int64_t block, std::int64_t thread,
                       std::uint64_t mask, const std::uint64_t* words, std::int64_t values, std::int64_t lanes);
     // In the order of blocks and threads.
@@ -45,7 +45,7 @@ public:
 
 private:
     std::mutex mutex_;
-    std::shared_ptr<const KernelDebug> kernel_;
+    const std::shared_ptr<const KernelDebug>& kernel_;  // which outlives its launch
     std::vector<Printed> lines_;
 };
 
