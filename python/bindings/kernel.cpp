@@ -1,5 +1,6 @@
 #include <bit>
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -211,10 +212,13 @@ nb::tuple last_compile(const runtime::Function& self) {
 
 void prepare(runtime::Function& self, nb::handle types) { self.prepare(to_arg_types(types)); }
 
-std::string dump(const runtime::Function& self, nb::handle types, const std::string& stage, nb::handle block) {
+std::string dump(const runtime::Function& self, nb::handle types, const std::string& stage, nb::handle block,
+                 std::optional<int> capability) {
     runtime::LaunchShape shape;
     read_shape(block, shape.block, "block");
-    return runtime::compiler().dump(self.request_for(to_arg_types(types), shape), stage);
+    CompileRequest request = self.request_for(to_arg_types(types), shape);
+    request.options.cuda_capability = capability.value_or(request.options.cuda_capability);
+    return runtime::compiler().dump(request, stage);
 }
 
 nb::list signatures(const runtime::Function& self) {
@@ -238,7 +242,8 @@ void bind_kernel(nb::module_& module) {
     runtime::set_compile_hooks({give_up_lock, take_lock});
     nb::class_<runtime::Function>(module, "Function")
         .def("prepare", &prepare, nb::arg("types"))
-        .def("dump", &dump, nb::arg("types"), nb::arg("stage"), nb::arg("block"))
+        .def("dump", &dump, nb::arg("types"), nb::arg("stage"), nb::arg("block"),
+             nb::arg("capability") = nb::none())
         .def("last_compile", &last_compile)
         .def(
             "shared_bytes",

@@ -14,7 +14,7 @@ struct SourceText {
 };
 
 struct Artifact {
-    std::string object;        // relocatable object for the CPU device
+    std::string object;        // relocatable object for the CPU device; PTX, and later machine code, for a GPU
     int packet = 0;            // lanes of a packet
     int param_slots = 0;       // 8-byte words of parameters
     bool has_loops = false;    // its time depends on more than the number of threads
@@ -23,6 +23,9 @@ struct Artifact {
     bool has_barriers = false;
     bool blocks_wait = false;  // for each other: all of a grid must be under way at once
     bool meets_grid = false;   // a cooperative launch
+    bool reports = false;       // may tell the host of faults or print; of GPU kernels
+    bool coarse = false;        // has an entry that runs several blocks in one; of GPU kernels
+    bool shares_memory = false; // has shared arrays
     Lanes lanes = Lanes::Line;
     int shared_bytes = 0;  // of arrays whose size the kernel says
     std::string texts;     // what the kernel prints and raises, a line of JSON each

@@ -1,10 +1,14 @@
 #include "compiler/compiler.h"
 
 #include <chrono>
+#include <cstdlib>
+#include <fstream>
 
 #include "base/cpu_target.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "codegen/cpu/compile_kernel.h"
+#include "codegen/nvptx/compile_kernel.h"
 #include "compiler/explain.h"
 #include "frontend/lowering.h"
 #include "passes/mark_spins.h"
@@ -41,32 +45,99 @@ codegen::CpuKernelOptions options_of(const CompileOptions& request) {
 ir::Function lowered(CompileRequest& request) {
     ir::Function function = frontend::lower(request);
     passes::mark_spins(function);
+    if (request.options.cuda_capability != 0) {
+        // The machine does what these are for: threads of a block run side by side, each with counters of its own.
+        passes::run_pipeline(function, {}, request.options.disabled_passes + ",separate_counters,split_blocks");
+        return function;
+    }
     request.options = fitted(request.options, function);
     passes::run_pipeline(function, {request.options.lanes, request.options.block}, request.options.disabled_passes);
     return function;
 }
 
-}  // namespace
+// Whether its threads may have something to tell the host.
+bool reports(const ir::Function& function) {
+    bool found = function.bounds == ir::Bounds::Raise || ir::has_spin(function);
+    ir::walk(function.body, [&](const ir::Op& op) {
+        found = found || op.code == ir::Opcode::Print || op.code == ir::Opcode::Raise;
+    });
+    return found;
+}
 
-Artifact Compiler::compile(const CompileRequest& given) {
-    const auto begin = std::chrono::steady_clock::now();
-    CompileRequest request = given;
-    const ir::Function function = lowered(request);
-    codegen::CpuKernel kernel = codegen::compile_cpu_kernel(function, options_of(request.options));
+// What does not depend on the target.
+Artifact facts_of(const ir::Function& function) {
     Artifact artifact;
-    artifact.object = std::move(kernel.bytes);
-    artifact.packet = kernel.packet;
-    ir::walk(function.body,
-             [&](const ir::Op& op) { artifact.has_loops = artifact.has_loops || op.code == ir::Opcode::Loop; });
-    artifact.one_packet = ir::runs_by_packet(function);
-    artifact.whole_block = function.splits;
+    ir::walk(function.body, [&](const ir::Op& op) {
+        artifact.has_loops = artifact.has_loops || op.code == ir::Opcode::Loop;
+        artifact.shares_memory = artifact.shares_memory || op.code == ir::Opcode::SharedArray;
+    });
     artifact.has_barriers = ir::has_barrier(function);
     artifact.meets_grid = ir::meets_grid(function);
     artifact.blocks_wait = artifact.meets_grid || ir::has_spin(function);
-    artifact.lanes = request.options.lanes;
+    artifact.reports = reports(function);
     artifact.shared_bytes = static_cast<int>(function.shared_bytes);
     artifact.texts = function.texts;
     artifact.param_slots = static_cast<int>(function.params.size());
+    return artifact;
+}
+
+codegen::nvptx::KernelOptions gpu_options_of(const CompileOptions& request) {
+    return {request.cuda_capability, request.most_threads};
+}
+
+[[noreturn]] void bad_stage(const std::string& stage) {
+    throw Error(ErrorKind::Argument,
+                "[dump] expected stage ir, passes, llvm-before, llvm, asm or explain, got '" + stage + "'");
+}
+
+std::string dump_gpu(const ir::Function& function, const CompileRequest& request, const std::string& stage) {
+    using codegen::nvptx::Output;
+    const auto text = [&](Output output) {
+        return codegen::nvptx::compile_kernel(function, gpu_options_of(request.options), output).text;
+    };
+    if (stage == "llvm-before") return text(Output::LlvmBefore);
+    if (stage == "llvm") return text(Output::LlvmAfter);
+    if (stage == "asm") return text(Output::Ptx);
+    if (stage == "explain") return explain(function, request, 1);
+    bad_stage(stage);
+}
+
+}  // namespace
+
+namespace {
+
+// For tests on machines without a GPU: with TREADLE_PTX_DIR set, the PTX of whatever is compiled goes there as well.
+void keep_ptx(const CompileRequest& given) {
+    static const char* const directory = std::getenv("TREADLE_PTX_DIR");
+    if (directory == nullptr || given.options.cuda_capability != 0) return;
+    CompileRequest request = given;
+    request.options.cuda_capability = 90;
+    const ir::Function function = lowered(request);
+    const std::string text = codegen::nvptx::compile_kernel(function, gpu_options_of(request.options)).text;
+    std::ofstream(std::string(directory) + "/" + function.name + "_" + hash_hex(text).substr(0, 16) + ".ptx") << text;
+}
+
+}  // namespace
+
+Artifact Compiler::compile(const CompileRequest& given) {
+    keep_ptx(given);
+    const auto begin = std::chrono::steady_clock::now();
+    CompileRequest request = given;
+    const ir::Function function = lowered(request);
+    Artifact artifact = facts_of(function);
+    if (request.options.cuda_capability != 0) {
+        codegen::nvptx::Kernel kernel = codegen::nvptx::compile_kernel(function, gpu_options_of(request.options));
+        artifact.object = std::move(kernel.text);
+        artifact.coarse = kernel.coarse;
+        artifact.packet = 1;
+    } else {
+        codegen::CpuKernel kernel = codegen::compile_cpu_kernel(function, options_of(request.options));
+        artifact.object = std::move(kernel.bytes);
+        artifact.packet = kernel.packet;
+        artifact.one_packet = ir::runs_by_packet(function);
+        artifact.whole_block = function.splits;
+        artifact.lanes = request.options.lanes;
+    }
     const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
     artifact.compile_ms = spent.count();
     return artifact;
@@ -77,6 +148,7 @@ std::string Compiler::dump(const CompileRequest& given, const std::string& stage
     CompileRequest request = given;
     const ir::Function function = lowered(request);
     if (stage == "passes") return ir::print(function);
+    if (request.options.cuda_capability != 0) return dump_gpu(function, request, stage);
     if (stage == "llvm")
         return codegen::compile_cpu_kernel(function, options_of(request.options), codegen::CpuOutput::LlvmAfter).bytes;
     if (stage == "llvm-before")
@@ -85,8 +157,7 @@ std::string Compiler::dump(const CompileRequest& given, const std::string& stage
         return codegen::compile_cpu_kernel(function, options_of(request.options), codegen::CpuOutput::Assembly).bytes;
     if (stage == "explain")
         return explain(function, request, codegen::packet_for(function, options_of(request.options)));
-    throw Error(ErrorKind::Argument,
-                "[dump] expected stage ir, passes, llvm-before, llvm, asm or explain, got '" + stage + "'");
+    bad_stage(stage);
 }
 
 std::string Compiler::version() const { return "LLVM " + codegen::backend_version(); }

@@ -21,15 +21,20 @@ namespace treadle::device {
 
 // Device memory with a count of its users: arrays on the host side and work that has not run yet. The last one frees
 // it.
+class Device;
+
 class Storage {
 public:
-    Storage(void* data, std::size_t size_bytes) : data_(data), size_bytes_(size_bytes) {}
+    Storage(void* data, std::size_t size_bytes, const Device* owner = nullptr)
+        : data_(data), size_bytes_(size_bytes), owner_(owner) {}
     virtual ~Storage() = default;
     Storage(const Storage&) = delete;
     Storage& operator=(const Storage&) = delete;
 
     void* data() const noexcept { return data_; }
     std::size_t size_bytes() const noexcept { return size_bytes_; }
+    // The device whose own memory it is; null for memory of the host, which every device reaches.
+    const Device* owner() const noexcept { return owner_; }
     void retain() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
     void release() noexcept {
         if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) dispose();
@@ -43,6 +48,7 @@ protected:
     std::size_t size_bytes_;
 
 private:
+    const Device* owner_;
     std::atomic<std::int64_t> users_{1};
 };
 
@@ -98,6 +104,9 @@ public:
     std::size_t code_bytes = 0;
     bool has_loops = false;
     int shared_bytes = 0;  // of arrays whose size the kernel says
+    int registers = 0;     // of a thread; 0 where that is not known
+    int local_bytes = 0;   // of a thread, in memory
+    int max_threads = 0;   // of a block, by the kernel's needs; 0: no limit but the device's
     std::shared_ptr<const KernelDebug> debug;
 };
 
@@ -148,6 +157,15 @@ struct Attributes {
     int compute_major = 9;
     int compute_minor = 0;
     std::size_t total_bytes = 0;
+    std::string target;       // whose machine code kernels are
+    int cuda_capability = 0;  // of a GPU that needs code of its own, 10 * major + minor; 0: the CPU
+    int pci[3] = {0, 0, 0};   // domain, bus, device
+};
+
+// Memory that the host reaches as well.
+enum class SharedMemory : std::uint8_t {
+    Pinned,   // of the host, page-locked
+    Managed,  // moves to where it is used
 };
 
 struct MemoryUse {
@@ -161,8 +179,13 @@ public:
     virtual const Attributes& attributes() const = 0;
     virtual StorageRef allocate(
         std::size_t size_bytes) = 0;  // at least one readable element behind any pointer into it
+    virtual StorageRef allocate_shared(std::size_t size_bytes, SharedMemory kind) = 0;
     virtual MemoryUse memory_use() const = 0;
     virtual void release_cached_memory() = 0;
+    // What its machine code depends on beside the compiler and the options: part of the cache's keys.
+    virtual std::string code_key() const = 0;
+    // What is left to do once a kernel is compiled and before it is kept.
+    virtual void finish(Artifact& artifact) = 0;
     virtual std::shared_ptr<Kernel> load_kernel(const Artifact& artifact, std::shared_ptr<const KernelDebug> debug) = 0;
     virtual std::shared_ptr<Stream> default_stream() = 0;
     virtual std::shared_ptr<Stream> create_stream(bool blocking) = 0;
@@ -171,9 +194,15 @@ public:
     virtual bool wait_for(std::chrono::milliseconds limit) = 0;  // as Stream's, for all streams
 };
 
-// The devices of this process, made at first use. Index 0 is the default.
+// The devices of this process, made at first use. TREADLE_DEVICE chooses: cpu, cuda, cuda:1; GPUs, where there are any,
+// else the CPU. Every thread has a current one, the first unless it chose.
 Device& current_device();
+int current_device_index();
+void set_current_device(int index);  // throws Error(Device)
 int device_count();
+std::string device_kind();  // "cuda" or "cpu"
+// Why there is no GPU; empty where there is one.
+std::string gpu_problem();
 bool device_is_used();  // by this process; without making it
 
 }  // namespace treadle::device

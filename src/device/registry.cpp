@@ -1,11 +1,15 @@
 #include <atomic>
 #include <cstdlib>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include <pthread.h>
 
 #include "base/error.h"
 #include "device/cpu/cpu_device.h"
+#include "device/cuda/cuda_device.h"
+#include "device/cuda/driver.h"
 #include "device/device.h"
 
 namespace treadle::device {
@@ -14,27 +18,88 @@ namespace {
 
 std::atomic<PrintSink> sink{nullptr};
 std::atomic<bool> made{false};
+thread_local int chosen = -1;
+thread_local Device* current = nullptr;
 
-}  // namespace
+// Which devices this process has, by TREADLE_DEVICE.
+struct Choice {
+    bool gpus = false;
+    int first = 0;  // the one that is current unless a thread chooses
+    int count = 1;
+};
 
-Device& current_device() {
-    // Never destroyed: work may be in flight while the process exits, and threads may still look at it.
-    static Device* const device = [] {
-        const char* asked = std::getenv("TREADLE_DEVICE");
-        const std::string name = asked == nullptr || *asked == '\0' ? "cpu" : asked;
-        if (name != "cpu" && name != "cpu:0") {
-            throw Error(ErrorKind::Unsupported,
-                        "[TREADLE_DEVICE] expected cpu, got '" + name + "': this build has the CPU device only");
-        }
-        Device* cpu = make_cpu_device().release();
+Choice choose() {
+    const char* asked = std::getenv("TREADLE_DEVICE");
+    const std::string name = asked == nullptr ? "" : asked;
+    if (name == "cpu" || name == "cpu:0") return {};
+    if (name.empty()) {
+        const cuda::DriverState& state = cuda::driver_state();
+        return state.usable ? Choice{true, 0, state.devices} : Choice{};
+    }
+    int number = 0;
+    bool good = name == "cuda";
+    if (name.starts_with("cuda:")) {
+        char* end = nullptr;
+        number = static_cast<int>(std::strtol(name.c_str() + 5, &end, 10));
+        good = name.size() > 5 && *end == '\0';
+    }
+    if (!good) {
+        throw Error(ErrorKind::Unsupported,
+                    "[TREADLE_DEVICE] expected cpu, cuda or cuda:N, got '" + name + "'");
+    }
+    const cuda::DriverState& state = cuda::driver_state();
+    if (!state.usable) {
+        throw_device_error("CUDA_ERROR_NO_DEVICE", "[TREADLE_DEVICE] expected a GPU for '" + name + "': " + state.problem);
+    }
+    if (number < 0 || number >= state.devices) {
+        throw_device_error("CUDA_ERROR_INVALID_DEVICE", "[TREADLE_DEVICE] expected cuda:0 to cuda:" +
+                                                            std::to_string(state.devices - 1) + ", got '" + name + "'");
+    }
+    return {true, number, state.devices};
+}
+
+const Choice& choice() {
+    static const Choice once = choose();
+    return once;
+}
+
+// Never destroyed: work may be in flight while the process exits, and threads may still look at it.
+Device& device_at(int index) {
+    static std::mutex mutex;
+    static auto* const devices = new std::vector<Device*>(static_cast<std::size_t>(choice().count), nullptr);
+    const std::lock_guard lock(mutex);
+    Device*& device = (*devices)[static_cast<std::size_t>(index)];
+    if (device == nullptr) {
+        device = choice().gpus ? std::make_unique<cuda::CudaDevice>(index).release() : make_cpu_device().release();
         made = true;
-        pthread_atfork(nullptr, nullptr, [] { made = false; });
-        return cpu;
-    }();
+        static std::once_flag once;
+        std::call_once(once, [] { pthread_atfork(nullptr, nullptr, [] { made = false; }); });
+    }
     return *device;
 }
 
-int device_count() { return 1; }
+}  // namespace
+
+int current_device_index() { return chosen >= 0 ? chosen : choice().first; }
+
+Device& current_device() {
+    if (current == nullptr) current = &device_at(current_device_index());
+    return *current;
+}
+
+void set_current_device(int index) {
+    if (index < 0 || index >= device_count()) {
+        throw_device_error("CUDA_ERROR_INVALID_DEVICE", "[device] expected a number from 0 to " +
+                                                            std::to_string(device_count() - 1) + ", got " +
+                                                            std::to_string(index));
+    }
+    current = &device_at(index);
+    chosen = index;
+}
+
+int device_count() { return choice().count; }
+std::string device_kind() { return choice().gpus ? "cuda" : "cpu"; }
+std::string gpu_problem() { return cuda::driver_state().problem; }
 bool device_is_used() { return made; }
 
 void set_print_sink(PrintSink function) { sink = function; }

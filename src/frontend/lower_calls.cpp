@@ -216,10 +216,17 @@ Entity Lowering::call_builtin_by_handler(const Builtin& row, std::vector<Entity>
                 DType::Int32);
         }
         case Handler::Fence: {
-            const auto kind = row.text == "syncwarp"                                          ? ir::FenceKind::Warp
-                              : row.text == "threadfence" || row.text == "threadfence_system" ? ir::FenceKind::Device
-                                                                                              : ir::FenceKind::Block;
-            emit_effect(Opcode::Fence, {}, static_cast<std::int32_t>(kind));
+            const auto kind = row.text == "syncwarp"             ? ir::FenceKind::Warp
+                              : row.text == "threadfence"        ? ir::FenceKind::Device
+                              : row.text == "threadfence_system" ? ir::FenceKind::System
+                                                                 : ir::FenceKind::Block;
+            std::vector<ValueId> members;
+            if (kind == ir::FenceKind::Warp) {
+                if (!args.empty() && is_float(number_type(args[0], span, "syncwarp: mask")))
+                    type_error(span, "syncwarp: mask: expected an integer");
+                members = {args.empty() ? constant(DType::UInt32, 0xffffffff) : as(args[0], DType::UInt32)};
+            }
+            emit_effect(Opcode::Fence, members, static_cast<std::int32_t>(kind));
             return {};
         }
         case Handler::Atomic: return atomic(row, args, span);

@@ -55,6 +55,14 @@ Entity Lowering::linear_thread() {
     return arithmetic(Opcode::Add, row, thread_query(Opcode::ThreadIdx, 0), DType::Int32);
 }
 
+// The lanes of a tile in its warp, as bits.
+ValueId Lowering::tile_members(const Entity& lane, std::int64_t threads) {
+    const Entity first = arithmetic(Opcode::And, lane, Entity::integer(~(threads - 1)), DType::Int32);
+    const std::int64_t ones = threads == ir::kWarp ? 0xffffffff : (std::int64_t{1} << threads) - 1;
+    return emit(Opcode::Shl, ir::Type::scalar(DType::UInt32),
+                {literal(Entity::integer(ones), DType::UInt32), as(first, DType::UInt32)});
+}
+
 Entity Lowering::group_method(const Entity& group, const std::string& method, const std::vector<Entity>& args,
                               Span span) {
     const std::int64_t threads = group.int_value;
@@ -71,7 +79,10 @@ Entity Lowering::group_method(const Entity& group, const std::string& method, co
     if (method == "sync") {
         expect(0);
         if (threads <= 0) emit_effect(Opcode::Barrier, {}, threads == kGrid);
-        if (threads > 0) emit_effect(Opcode::Fence, {}, static_cast<std::int32_t>(ir::FenceKind::Warp));
+        if (threads > 0) {
+            const Entity lane = Entity::scalar(emit(Opcode::LaneId, ir::Type::scalar(DType::Int32), {}), DType::Int32);
+            emit_effect(Opcode::Fence, {tile_members(lane, threads)}, static_cast<std::int32_t>(ir::FenceKind::Warp));
+        }
         return {};
     }
     if (method == "thread_rank" || method == "size" || method == "num_threads") {
@@ -108,14 +119,8 @@ Entity Lowering::group_method(const Entity& group, const std::string& method, co
             if (method != name) continue;
             const Builtin& row = *find_builtin(builtin);
             expect(static_cast<std::size_t>(row.min_args - 1));
-            // The tile's lanes in its warp: the first of them, and all.
             const Entity first = arithmetic(Opcode::And, lane, Entity::integer(~(threads - 1)), DType::Int32);
-            const std::int64_t ones = threads == ir::kWarp ? 0xffffffff : (std::int64_t{1} << threads) - 1;
-            const Entity members =
-                Entity::scalar(emit(Opcode::Shl, ir::Type::scalar(DType::UInt32),
-                                    {literal(Entity::integer(ones), DType::UInt32), as(first, DType::UInt32)}),
-                               DType::UInt32);
-            std::vector<Entity> all = {members};
+            std::vector<Entity> all = {Entity::scalar(tile_members(lane, threads), DType::UInt32)};
             all.insert(all.end(), args.begin(), args.end());
             if (row.handler != Handler::Shuffle || threads == ir::kWarp) {
                 const Entity result = call_builtin(row, all, span);

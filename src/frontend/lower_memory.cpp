@@ -233,8 +233,8 @@ Entity Lowering::warp(const Builtin& row, const std::vector<Entity>& args, Span 
                           : row.text == "shfl_up_sync"   ? ir::ShuffleKind::Up
                           : row.text == "shfl_down_sync" ? ir::ShuffleKind::Down
                                                          : ir::ShuffleKind::Xor;
-        return result(emit(Opcode::Shuffle, ir::Type::scalar(type), {as(args[1], type), as(args[2], DType::Int32)},
-                           static_cast<std::int32_t>(kind)));
+        return result(emit(Opcode::Shuffle, ir::Type::scalar(type),
+                           {as(args[1], type), as(args[2], DType::Int32), members}, static_cast<std::int32_t>(kind)));
     }
     if (row.handler == Handler::Vote) {
         const auto kind = row.text == "all_sync"   ? ir::VoteKind::All

@@ -158,6 +158,7 @@ private:
     Entity constant_array(const Node& node);
     Entity atomic(const Builtin& row, const std::vector<Entity>& args, Span span);
     Entity group(const Builtin& row, const std::vector<Entity>& args, Span span);
+    ValueId tile_members(const Entity& lane, std::int64_t threads);
     Entity group_method(const Entity& group, const std::string& method, const std::vector<Entity>& args, Span span);
     Entity linear_thread();
     Entity warp(const Builtin& row, const std::vector<Entity>& args, Span span);

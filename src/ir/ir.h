@@ -71,7 +71,7 @@ enum class AtomicKind : std::uint8_t {
 enum class BarrierKind : std::uint8_t { Count, And, Or };  // what syncthreads_count, _and and _or give
 
 // Whose accesses a fence puts in order. A warp is a packet where it has one, and so needs no more than that.
-enum class FenceKind : std::uint8_t { Block, Device, Warp };
+enum class FenceKind : std::uint8_t { Block, Device, Warp, System };
 enum class ShuffleKind : std::uint8_t { Index, Up, Down, Xor };
 enum class VoteKind : std::uint8_t { All, Any, Equal, Ballot };
 inline constexpr int kWarp = 32;

@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cpu_target.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "service/build_id.h"
@@ -23,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kMagic[8] = {'T', 'R', 'D', 'L', 'K', 'R', 'N', '2'};
+constexpr char kMagic[8] = {'T', 'R', 'D', 'L', 'K', 'R', 'N', '3'};
 constexpr std::uint64_t kDefaultLimitBytes = std::uint64_t{1} << 30;
 
 struct Header {
@@ -39,7 +38,10 @@ struct Header {
     std::uint8_t blocks_wait;
     std::uint8_t meets_grid;
     std::uint8_t whole_block;
-    std::uint8_t reserved;
+    std::uint8_t reports;
+    std::uint8_t coarse;
+    std::uint8_t shares_memory;
+    std::uint8_t reserved[6];
     std::uint32_t text_bytes;
     double compile_ms;
     std::uint64_t object_bytes;
@@ -124,6 +126,9 @@ std::optional<Parsed> parse(const std::string& bytes) {
     parsed.artifact.one_packet = header.one_packet != 0;
     parsed.artifact.has_barriers = header.has_barriers != 0;
     parsed.artifact.whole_block = header.whole_block != 0;
+    parsed.artifact.reports = header.reports != 0;
+    parsed.artifact.coarse = header.coarse != 0;
+    parsed.artifact.shares_memory = header.shares_memory != 0;
     parsed.artifact.blocks_wait = header.blocks_wait != 0;
     parsed.artifact.meets_grid = header.meets_grid != 0;
     parsed.artifact.lanes = static_cast<Lanes>(header.lanes);
@@ -155,8 +160,8 @@ bool tells_lines(const CompileRequest& request) {
 
 }  // namespace
 
-std::string cache_key(const CompileRequest& request) {
-    std::string key = "treadle " TREADLE_BUILD_ID " llvm " TREADLE_LLVM_VERSION " " + host_target().key() + "\n";
+std::string cache_key(const CompileRequest& request, const std::string& target) {
+    std::string key = "treadle " TREADLE_BUILD_ID " llvm " TREADLE_LLVM_VERSION " " + target + "\n";
     key += request.options.key() + "\n";
     for (const ArgType& type : request.args) write_type(key, type);
     key += "\n" + (tells_lines(request) ? request.program : without_spans(request.program));
@@ -205,6 +210,9 @@ std::string ArtifactCache::store(const std::string& key, const Artifact& artifac
     header.one_packet = artifact.one_packet;
     header.has_barriers = artifact.has_barriers;
     header.whole_block = artifact.whole_block;
+    header.reports = artifact.reports;
+    header.coarse = artifact.coarse;
+    header.shares_memory = artifact.shares_memory;
     header.blocks_wait = artifact.blocks_wait;
     header.meets_grid = artifact.meets_grid;
     header.lanes = static_cast<std::uint8_t>(artifact.lanes);

@@ -14,8 +14,8 @@
 
 namespace treadle::runtime {
 
-// The full key of a request on this machine: compiler build, LLVM, processor, program, types and options.
-std::string cache_key(const CompileRequest& request);
+// The full key of a request: compiler build, LLVM, what the device's code depends on, program, types and options.
+std::string cache_key(const CompileRequest& request, const std::string& target);
 
 class ArtifactCache {
 public:

@@ -132,16 +132,25 @@ CompileRequest Function::request_for(const std::vector<ArgType>& types, const La
 
 CompileOptions Function::options_for(const LaunchShape& shape) const {
     CompileOptions options = request_.options;
+    options.cuda_capability = device::current_device().attributes().cuda_capability;
+    if (options.cuda_capability != 0) {
+        // The assembler shares the registers out among the most threads that a block may have.
+        const std::int64_t threads = shape.block[0] * shape.block[1] * shape.block[2];
+        options.most_threads = threads <= 256 ? 256 : threads <= 512 ? 512 : 1024;
+        return options;
+    }
     choose_lanes(options, shape.block);
     for (std::size_t d = 0; d < 3 && for_one_block_; ++d) options.block[d] = static_cast<std::int32_t>(shape.block[d]);
     return options;
 }
 
 std::shared_ptr<device::Kernel> Function::variant(const std::string& signature, const CompileOptions& options) {
+    const device::Device* const device = &device::current_device();
     {
         const std::lock_guard lock(mutex_);
         for (std::size_t i = 0; i < variants_.size(); ++i) {
-            if (variants_[i].signature != signature || variants_[i].options.lanes != options.lanes ||
+            if (variants_[i].device != device || variants_[i].signature != signature ||
+                variants_[i].options.most_threads != options.most_threads || variants_[i].options.lanes != options.lanes ||
                 variants_[i].options.full_packets != options.full_packets ||
                 variants_[i].options.packet_limit != options.packet_limit ||
                 variants_[i].options.block != options.block) {
@@ -158,7 +167,7 @@ std::shared_ptr<device::Kernel> Function::variant(const std::string& signature, 
     Provenance provenance;
     std::shared_ptr<device::Kernel> kernel = obtain_kernel(request, name_, &provenance);
     const std::lock_guard lock(mutex_);
-    variants_.insert(variants_.begin(), {signature, options, kernel});
+    variants_.insert(variants_.begin(), {device, signature, options, kernel});
     last_compile_ = provenance;
     return kernel;
 }

@@ -94,6 +94,7 @@ public:
 
 private:
     struct Variant {
+        const device::Device* device;
         std::string signature;
         CompileOptions options;
         std::shared_ptr<device::Kernel> kernel;

@@ -51,7 +51,7 @@ std::shared_ptr<device::Kernel> obtain_kernel(const CompileRequest& request, con
     debug->name = name;
     debug->sources = request.sources;
     std::shared_ptr<device::Kernel> kernel;
-    const std::string key = cache_key(request);
+    const std::string key = cache_key(request, device::current_device().code_key());
     if (cache_enabled()) {
         for (ArtifactCache* cache : {&user_cache(), &package_cache()}) {
             const auto artifact = cache->find(key);
@@ -66,7 +66,8 @@ std::shared_ptr<device::Kernel> obtain_kernel(const CompileRequest& request, con
     if (kernel == nullptr) {
         CompilerService& service = compiler();
         const auto loaded = std::chrono::steady_clock::now();
-        const Artifact artifact = service.compile(request);
+        Artifact artifact = service.compile(request);
+        device::current_device().finish(artifact);
         debug->texts = lines_of(artifact.texts);
         kernel = device::current_device().load_kernel(artifact, debug);
         facts.milliseconds =

@@ -7,6 +7,10 @@ std::string CompileOptions::key() const {
     text += contract ? " contract" : "";
     text += fastmath ? " fastmath" : "";
     text += strict_types ? " strict" : "";
+    if (cuda_capability != 0) {
+        text += " cuda" + std::to_string(cuda_capability) + " threads" + std::to_string(most_threads);
+        return text + " -" + disabled_passes;
+    }
     text += " layout" + std::to_string(static_cast<int>(lanes));
     text += full_packets ? " full" : "";
     text += " limit" + std::to_string(packet_limit) + " packet" + std::to_string(packet);

@@ -35,6 +35,8 @@ struct CompileOptions {
     int packet_limit = 64;        // lanes, a power of two; the compiler chooses up to this
     int packet = 0;               // lanes, for tests; 0: the compiler chooses
     BlockDims block{};            // threads of a block where the kernel is made for one shape, else zeros
+    int cuda_capability = 0;      // of the GPU that it is for, 10 * major + minor; 0: this machine's CPU
+    int most_threads = 1024;      // of a block on a GPU
     std::string disabled_passes;  // comma-separated
 
     bool operator==(const CompileOptions&) const = default;

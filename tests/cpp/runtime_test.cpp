@@ -95,21 +95,21 @@ TEST(CacheKey, dependsOnEverythingButSpans) {
     CompileRequest request;
     request.program = "(fn f (x) (set @1:2:3 y \"at @ sign\"))";
     request.args = {{ArgType::Kind::Array, DType::Float32, 1, Layout::Dense, {}}};
-    const std::string key = cache_key(request);
+    const std::string key = cache_key(request, "here");
     CompileRequest moved = request;
     moved.program = "(fn f (x) (set @7:0:9 y \"at @ sign\"))";
-    EXPECT_EQ(cache_key(moved), key);
+    EXPECT_EQ(cache_key(moved, "here"), key);
     moved.options.bounds = Bounds::Raise;
-    EXPECT_NE(cache_key(moved).find("@7:0:9"), std::string::npos) << "lines are part of what reports faults";
+    EXPECT_NE(cache_key(moved, "here").find("@7:0:9"), std::string::npos) << "lines are part of what reports faults";
     CompileRequest other = request;
     other.args[0].layout = Layout::Any;
-    EXPECT_NE(cache_key(other), key);
+    EXPECT_NE(cache_key(other, "here"), key);
     other = request;
     other.options.fastmath = true;
-    EXPECT_NE(cache_key(other), key);
+    EXPECT_NE(cache_key(other, "here"), key);
     other = request;
     other.options.disabled_passes = "fold_constants";
-    EXPECT_NE(cache_key(other), key);
+    EXPECT_NE(cache_key(other, "here"), key);
 }
 
 TEST(LaunchShape, isHeldToTheDevicesLimits) {

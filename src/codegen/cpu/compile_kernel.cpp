@@ -1,28 +1,19 @@
 #include "codegen/cpu/compile_kernel.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
-#include <llvm/IR/Verifier.h>
-#include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
 #include "base/error.h"
+#include "codegen/common/emit_file.h"
 #include "codegen/cpu/emitter.h"
 #include "codegen/cpu/packet_width.h"
 #include "codegen/cpu/target.h"
 
 namespace treadle::codegen {
 namespace {
-
-std::string text_of(const llvm::Module& module) {
-    std::string text;
-    llvm::raw_string_ostream stream(text);
-    module.print(stream, nullptr);
-    return text;
-}
 
 // One for each compiling thread and target: making one costs more than compiling a small kernel.
 llvm::TargetMachine& machine_for(const CpuTarget& target) {
@@ -68,12 +59,7 @@ CpuKernel compile_cpu_kernel(const ir::Function& function, const CpuKernelOption
         result.bytes = text_of(module);
         return result;
     }
-    static const bool verify = std::getenv("TREADLE_VERIFY") != nullptr;
-    if (verify) {
-        std::string problems;
-        llvm::raw_string_ostream stream(problems);
-        TREADLE_CHECK(!llvm::verifyModule(module, &stream), problems);
-    }
+    check(module);
     optimize(module, machine, emitter.unrolls());
     switch (output) {
         case CpuOutput::LlvmAfter: result.bytes = text_of(module); break;

@@ -25,92 +25,9 @@ bool can_combine(AtomicKind kind) {
 
 }  // namespace
 
-// What is stored in place of old.
-Emitter::Value* Emitter::combined(AtomicKind kind, DType type, Value* old, Value* value, Value* second) {
-    const bool real = is_float(type);
-    const auto less = [&](Value* a, Value* b) { return compare(ir::Opcode::Lt, a, b, type); };
-    switch (kind) {
-        case AtomicKind::Add: return real ? builder_.CreateFAdd(old, value) : builder_.CreateAdd(old, value);
-        case AtomicKind::Sub: return real ? builder_.CreateFSub(old, value) : builder_.CreateSub(old, value);
-        case AtomicKind::Inc: {
-            Value* next = builder_.CreateAdd(old, llvm::ConstantInt::get(old->getType(), 1));
-            return builder_.CreateSelect(less(old, value), next, llvm::Constant::getNullValue(old->getType()));
-        }
-        case AtomicKind::Dec: {
-            Value* zero = builder_.CreateICmpEQ(old, llvm::Constant::getNullValue(old->getType()));
-            Value* next = builder_.CreateSub(old, llvm::ConstantInt::get(old->getType(), 1));
-            return builder_.CreateSelect(builder_.CreateOr(zero, less(value, old)), value, next);
-        }
-        case AtomicKind::And: return builder_.CreateAnd(old, value);
-        case AtomicKind::Or: return builder_.CreateOr(old, value);
-        case AtomicKind::Xor: return builder_.CreateXor(old, value);
-        case AtomicKind::Min: return builder_.CreateSelect(less(value, old), value, old);
-        case AtomicKind::Max: return builder_.CreateSelect(less(old, value), value, old);
-        case AtomicKind::NanMin:
-        case AtomicKind::NanMax: {
-            Value* better = kind == AtomicKind::NanMin ? less(value, old) : less(old, value);
-            if (real) better = builder_.CreateOr(better, builder_.CreateFCmpUNO(old, old));
-            return builder_.CreateSelect(better, value, old);
-        }
-        case AtomicKind::Exch: return value;
-        default:
-            return builder_.CreateSelect(builder_.CreateICmpEQ(bits_of_value(old), bits_of_value(value)), second, old);
-    }
-}
-
-Emitter::Value* Emitter::bits_of_value(Value* value) {
-    llvm::Type* type = value->getType();
-    return type->isIntegerTy() ? value : builder_.CreateBitCast(value, builder_.getIntNTy(type->getScalarSizeInBits()));
-}
-
-// One lane's operation; gives the old value.
-Emitter::Value* Emitter::atomic_one(const ir::Op& op, Value* address, Value* value, Value* second) {
-    const auto kind = static_cast<AtomicKind>(op.imm);
-    llvm::Type* type = memory_type(op.elem);
-    const llvm::Align align(static_cast<std::uint64_t>(size_of(op.elem)));
-    if (op.space == ir::Space::Shared || op.space == ir::Space::Local) {
-        Value* old = builder_.CreateAlignedLoad(type, address, align);
-        builder_.CreateAlignedStore(combined(kind, op.elem, old, value, second), address, align);
-        return old;
-    }
-    constexpr auto kOrder = llvm::AtomicOrdering::Monotonic;
-    using Rmw = llvm::AtomicRMWInst;
-    Rmw::BinOp code = Rmw::BAD_BINOP;
-    if (!is_float(op.elem)) {
-        switch (kind) {
-            case AtomicKind::Add: code = Rmw::Add; break;
-            case AtomicKind::Sub: code = Rmw::Sub; break;
-            case AtomicKind::And: code = Rmw::And; break;
-            case AtomicKind::Or: code = Rmw::Or; break;
-            case AtomicKind::Xor: code = Rmw::Xor; break;
-            case AtomicKind::Exch: code = Rmw::Xchg; break;
-            default: break;
-        }
-    }
-    if (code != Rmw::BAD_BINOP) return builder_.CreateAtomicRMW(code, address, value, align, kOrder);
-    llvm::Type* word = builder_.getIntNTy(static_cast<unsigned>(bits_of(op.elem)));
-    const auto from_bits = [&](Value* bits) { return type->isIntegerTy() ? bits : builder_.CreateBitCast(bits, type); };
-    if (kind == AtomicKind::Cas) {
-        Value* pair =
-            builder_.CreateAtomicCmpXchg(address, bits_of_value(value), bits_of_value(second), align, kOrder, kOrder);
-        return from_bits(builder_.CreateExtractValue(pair, 0));
-    }
-    llvm::Function* function = builder_.GetInsertBlock()->getParent();
-    llvm::BasicBlock* before = builder_.GetInsertBlock();
-    llvm::BasicBlock* retry = llvm::BasicBlock::Create(context_, "retry", function);
-    llvm::BasicBlock* done = llvm::BasicBlock::Create(context_, "exchanged", function);
-    llvm::LoadInst* first = builder_.CreateAlignedLoad(word, address, align);
-    first->setAtomic(kOrder);
-    builder_.CreateBr(retry);
-    builder_.SetInsertPoint(retry);
-    llvm::PHINode* seen = builder_.CreatePHI(word, 2);
-    seen->addIncoming(first, before);
-    Value* wanted = bits_of_value(combined(kind, op.elem, from_bits(seen), value, second));
-    Value* pair = builder_.CreateAtomicCmpXchg(address, seen, wanted, align, kOrder, kOrder);
-    seen->addIncoming(builder_.CreateExtractValue(pair, 0), builder_.GetInsertBlock());
-    builder_.CreateCondBr(builder_.CreateExtractValue(pair, 1), done, retry);
-    builder_.SetInsertPoint(done);
-    return from_bits(seen);
+Emitter::Value* Emitter::atomic_lane(const ir::Op& op, Value* address, Value* value, Value* second) {
+    const bool alone = op.space == ir::Space::Shared || op.space == ir::Space::Local;
+    return atomic_one(static_cast<AtomicKind>(op.imm), op.elem, alone, address, value, second);
 }
 
 // The operands of all active lanes as one.
@@ -160,8 +77,9 @@ void Emitter::emit_atomic(const ir::Op& op) {
     // Half precision has no reduction that needs no library.
     const bool combines = can_combine(static_cast<AtomicKind>(op.imm)) && op.elem != DType::Float16;
     if (uniform && combines && !used_.contains(op.result)) {
-        uniform_write(
-            access, [&](Value* address) { atomic_one(op, address, reduced(op, vector(op.operands[first])), nullptr); });
+        uniform_write(access, [&](Value* address) {
+            atomic_lane(op, address, reduced(op, vector(op.operands[first])), nullptr);
+        });
         return;
     }
     values_[op.result] = slow_atomic(access, vector(op.operands[first]),

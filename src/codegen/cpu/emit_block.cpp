@@ -105,9 +105,10 @@ Emitter::Value* Emitter::reduced_total(const ir::Op& op, Value* total) {
 
 // A packet runs in one thread, in order: among its own threads only the compiler must keep the order.
 void Emitter::emit_fence(const ir::Op& op) {
-    builder_.CreateFence(
-        llvm::AtomicOrdering::SequentiallyConsistent,
-        op.index == static_cast<int>(ir::FenceKind::Device) ? llvm::SyncScope::System : llvm::SyncScope::SingleThread);
+    const auto kind = static_cast<ir::FenceKind>(op.index);
+    const bool others = kind == ir::FenceKind::Device || kind == ir::FenceKind::System;
+    builder_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent,
+                         others ? llvm::SyncScope::System : llvm::SyncScope::SingleThread);
 }
 
 // One call for all lanes; the host puts their lines in order.

@@ -161,7 +161,7 @@ void Emitter::slow_access(Deed what, const ir::Op& op, Value* data, Value* eleme
     Value* second = nullptr;
     if (op.imm == static_cast<std::uint64_t>(ir::AtomicKind::Cas))
         second = builder_.CreateAlignedLoad(type, part(1), align);
-    Value* old = atomic_one(op, element, value, second);
+    Value* old = atomic_lane(op, element, value, second);
     if (used_.contains(op.result)) builder_.CreateAlignedStore(old, part(2), align);
 }
 

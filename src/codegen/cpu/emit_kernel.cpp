@@ -8,12 +8,7 @@
 namespace treadle::codegen {
 
 Emitter::Emitter(llvm::Module& module, const ir::Function& function, const EmitOptions& options)
-    : module_(module),
-      context_(module.getContext()),
-      function_(function),
-      options_(options),
-      builder_(context_),
-      width_(options.packet) {}
+    : ElementEmitter(module, function), options_(options), width_(options.packet) {}
 
 void Emitter::run() {
     llvm::Type* pointer = builder_.getPtrTy();
@@ -32,7 +27,7 @@ void Emitter::run() {
     kernel_->addParamAttr(1, llvm::Attribute::NoAlias);
     builder_.SetInsertPoint(block("entry"));
     launch_facts();
-    for (const ir::Table& table : function_.tables) tables_.push_back(table_memory(table));
+    for (const ir::Table& table : function_.tables) tables_.push_back(table_memory(table, 0));
     values_.assign(function_.values.size(), nullptr);
     for (std::size_t i = 0; i < function_.variables.size(); ++i) {
         llvm::Type* element = scalar_type(function_.variables[i].type);
@@ -82,22 +77,6 @@ void Emitter::launch_facts() {
             op.code == ir::Opcode::Load || op.code == ir::Opcode::ElementPtr || op.code == ir::Opcode::Atomic;
         if (reads) streamable_.erase(op.operands[0]);
     });
-}
-
-llvm::Constant* Emitter::table_memory(const ir::Table& table) {
-    llvm::Type* element = memory_type(table.dtype);
-    std::vector<llvm::Constant*> items;
-    for (const std::uint64_t bits : table.bits) {
-        llvm::Constant* word =
-            llvm::ConstantInt::get(builder_.getIntNTy(static_cast<unsigned>(8 * size_of(table.dtype))), bits);
-        items.push_back(is_float(table.dtype) ? llvm::ConstantExpr::getBitCast(word, element) : word);
-    }
-    if (items.empty()) items.push_back(llvm::Constant::getNullValue(element));
-    auto* array = llvm::ArrayType::get(element, items.size());
-    auto* memory = new llvm::GlobalVariable(module_, array, true, llvm::GlobalValue::PrivateLinkage,
-                                            llvm::ConstantArray::get(array, items), "table");
-    memory->setAlignment(llvm::Align(64));
-    return memory;
 }
 
 // The device calls for each packet of a block.

@@ -5,28 +5,9 @@
 
 namespace treadle::codegen {
 
-llvm::Type* Emitter::scalar_type(DType type) {
-    switch (type) {
-        case DType::Bool: return builder_.getInt1Ty();
-        case DType::Float16: return builder_.getHalfTy();
-        case DType::Float32: return builder_.getFloatTy();
-        case DType::Float64: return builder_.getDoubleTy();
-        default: return builder_.getIntNTy(static_cast<unsigned>(bits_of(type)));
-    }
-}
-
-llvm::Type* Emitter::memory_type(DType type) { return is_bool(type) ? builder_.getInt8Ty() : scalar_type(type); }
-
-// Pointers are integers here: vectors of addresses need arithmetic more than aliasing facts.
-llvm::Type* Emitter::scalar_type(ir::Type type) {
-    return type.is_pointer() ? builder_.getInt64Ty() : scalar_type(type.dtype);
-}
-
 llvm::VectorType* Emitter::vector_of(llvm::Type* element) {
     return llvm::FixedVectorType::get(element, static_cast<unsigned>(width_));
 }
-
-Emitter::Value* Emitter::i64(std::int64_t value) { return builder_.getInt64(static_cast<std::uint64_t>(value)); }
 
 Emitter::Value* Emitter::splat(Value* scalar) {
     return builder_.CreateVectorSplat(static_cast<unsigned>(width_), scalar);
@@ -103,27 +84,12 @@ Emitter::Value* Emitter::all(Value* mask) {
     return builder_.CreateICmpEQ(bits, llvm::Constant::getAllOnesValue(bits->getType()));
 }
 
-Emitter::Value* Emitter::from_memory(Value* value, DType type) {
-    if (!is_bool(type)) return value;
-    return builder_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType()));
-}
-
-Emitter::Value* Emitter::to_memory(Value* value, DType type) {
-    if (!is_bool(type)) return value;
-    llvm::Type* bytes = builder_.getInt8Ty();
-    return builder_.CreateZExt(value, value->getType()->isVectorTy() ? vector_of(bytes) : bytes);
-}
-
 llvm::BasicBlock* Emitter::block(const char* name) { return llvm::BasicBlock::Create(context_, name, kernel_); }
 
 bool Emitter::ended() const { return builder_.GetInsertBlock()->getTerminator() != nullptr; }
 
 void Emitter::branch_to(llvm::BasicBlock* target) {
     if (!ended()) builder_.CreateBr(target);
-}
-
-void Emitter::unlikely(Value* condition, llvm::BasicBlock* rare, llvm::BasicBlock* usual) {
-    builder_.CreateCondBr(condition, rare, usual, llvm::MDBuilder(context_).createBranchWeights(1, 2000));
 }
 
 }  // namespace treadle::codegen

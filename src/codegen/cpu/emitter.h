@@ -12,10 +12,8 @@
 #include <string>
 #include <vector>
 
-#include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/Module.h>
-
 #include "base/cpu_target.h"
+#include "codegen/common/element_emitter.h"
 #include "ir/ir.h"
 
 namespace treadle::codegen {
@@ -28,15 +26,13 @@ struct EmitOptions {
     BlockDims block{};
 };
 
-class Emitter {
+class Emitter : private ElementEmitter {
 public:
     Emitter(llvm::Module& module, const ir::Function& function, const EmitOptions& options);
     void run();
     bool unrolls() const { return unrolls_; }  // loops are marked for it
 
 private:
-    using Value = llvm::Value;
-
     // What lanes can leave early: a stack slot with the lanes that are still in.
     struct Exits {
         llvm::AllocaInst* in_loop = nullptr;       // innermost loop: not left by break
@@ -66,7 +62,6 @@ private:
 
     // emit_kernel.cpp: the loops over blocks and packets, or one packet of a block that the device runs as a whole
     void launch_facts();
-    llvm::Constant* table_memory(const ir::Table& table);
     void block_facts();
     void blocks();
     void packets(Value* block);
@@ -120,13 +115,6 @@ private:
     static bool is_cheap(const ir::Region& region);
     // emit_arithmetic.cpp
     void emit_op(const ir::Op& op);
-    Value* arithmetic(const ir::Op& op, const std::vector<Value*>& operands, DType type);
-    Value* integer_division(ir::Opcode code, Value* a, Value* b, DType type);
-    Value* float_op(const ir::Op& op, const std::vector<Value*>& operands);
-    Value* compare(ir::Opcode code, Value* a, Value* b, DType type);
-    Value* cast(const ir::Op& op, Value* value, DType from, DType to);
-    Value* mul_high(Value* a, Value* b, DType type);
-    Value* constant(const ir::Op& op);
     Value* linear_result(const ir::Op& op);
     Value* linear_compare(const ir::Op& op);
     // emit_memory.cpp, emit_guards.cpp
@@ -202,10 +190,8 @@ private:
     Value* warp_bits(Value* lanes);
     // emit_atomics.cpp
     void emit_atomic(const ir::Op& op);
-    Value* atomic_one(const ir::Op& op, Value* address, Value* value, Value* second);
-    Value* combined(ir::AtomicKind kind, DType type, Value* old, Value* value, Value* second);
+    Value* atomic_lane(const ir::Op& op, Value* address, Value* value, Value* second);
     Value* reduced(const ir::Op& op, Value* values);
-    Value* bits_of_value(Value* value);
 
     // emit_values.cpp
     Value* get(ir::ValueId id) const { return values_[id]; }
@@ -215,9 +201,6 @@ private:
     Value* widen(Value* value, ir::Shape shape, llvm::Type* element);
     Value* splat(Value* scalar);
     Value* lane_numbers(llvm::Type* element, std::int64_t stride = 1);
-    llvm::Type* scalar_type(DType type);
-    llvm::Type* memory_type(DType type);
-    llvm::Type* scalar_type(ir::Type type);
     llvm::VectorType* vector_of(llvm::Type* element);
     llvm::AllocaInst* slot(llvm::Type* type, const char* name);
     llvm::AllocaInst* mask_slot(Value* mask, const char* name);
@@ -230,19 +213,11 @@ private:
     Value* any(Value* mask);
     Value* all(Value* mask);
     Value* mask_bits(Value* mask);  // i64
-    Value* i64(std::int64_t value);
-    Value* from_memory(Value* value, DType type);
-    Value* to_memory(Value* value, DType type);
     llvm::BasicBlock* block(const char* name);
     void branch_to(llvm::BasicBlock* target);  // unless the current block has ended
     bool ended() const;
-    void unlikely(Value* condition, llvm::BasicBlock* rare, llvm::BasicBlock* usual);
 
-    llvm::Module& module_;
-    llvm::LLVMContext& context_;
-    const ir::Function& function_;
     EmitOptions options_;
-    llvm::IRBuilder<> builder_;
     int width_;
     llvm::Function* kernel_ = nullptr;
     Value* params_ = nullptr;

@@ -5,14 +5,11 @@
 #include <llvm/Analysis/AliasAnalysis.h>
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Config/llvm-config.h>
-#include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PassManager.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
-#include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Target/TargetOptions.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
@@ -83,28 +80,6 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, bool unrolls) 
     llvm::ModulePassManager pipeline;
     pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
     pipeline.run(module, modules);
-}
-
-namespace {
-
-std::string emit(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType kind) {
-    llvm::SmallVector<char, 0> buffer;
-    llvm::raw_svector_ostream stream(buffer);
-    llvm::legacy::PassManager passes;
-    const bool failed = machine.addPassesToEmitFile(passes, stream, nullptr, kind, /*DisableVerify=*/true);
-    TREADLE_CHECK(!failed, "the target cannot emit this file kind");
-    passes.run(module);
-    return {buffer.begin(), buffer.end()};
-}
-
-}  // namespace
-
-std::string emit_object(llvm::Module& module, llvm::TargetMachine& machine) {
-    return emit(module, machine, llvm::CodeGenFileType::ObjectFile);
-}
-
-std::string emit_assembly(llvm::Module& module, llvm::TargetMachine& machine) {
-    return emit(module, machine, llvm::CodeGenFileType::AssemblyFile);
 }
 
 std::string llvm_version() { return LLVM_VERSION_STRING; }

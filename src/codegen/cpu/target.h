@@ -18,10 +18,6 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const CpuTarget& target
 // Runs the short optimisation pipeline: everything a packet kernel gains from, without the loop and SLP vectorisers.
 void optimize(llvm::Module& module, llvm::TargetMachine& machine, bool unrolls);
 
-// The module as a relocatable object.
-std::string emit_object(llvm::Module& module, llvm::TargetMachine& machine);
-std::string emit_assembly(llvm::Module& module, llvm::TargetMachine& machine);
-
 std::string llvm_version();
 
 }  // namespace treadle::codegen

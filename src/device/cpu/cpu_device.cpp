@@ -42,6 +42,7 @@ public:
         attributes_.name = host_cpu_name();
         attributes_.multiprocessors = scheduler_.pool.size();
         attributes_.total_bytes = system.totalram * system.mem_unit;
+        attributes_.target = host_target().cpu;
     }
 
     const Attributes& attributes() const override { return attributes_; }
@@ -56,6 +57,10 @@ public:
             return memory_.allocate(size_bytes);
         }
     }
+    // All its memory is the host's.
+    StorageRef allocate_shared(std::size_t size_bytes, SharedMemory) override { return allocate(size_bytes); }
+    std::string code_key() const override { return host_target().key(); }
+    void finish(Artifact&) override {}
     MemoryUse memory_use() const override { return memory_.use(); }
     void release_cached_memory() override { memory_.release_cached(); }
 

@@ -1,12 +1,12 @@
 #include "device/cpu/memory_pool.h"
 
-#include <bit>
 #include <cstdlib>
 
 #include <sys/mman.h>
 #include <sys/sysinfo.h>
 
 #include "base/error.h"
+#include "device/size_classes.h"
 
 namespace treadle::device {
 namespace {
@@ -50,26 +50,12 @@ MemoryPool::MemoryPool() {
     cache_limit_bytes_ = system.totalram * system.mem_unit / 4;
 }
 
-// Four classes for each power of two, so that at most a fifth of a block is unused.
-int MemoryPool::class_of(std::size_t size_bytes) {
-    const std::size_t size = size_bytes < 64 ? 64 : size_bytes;
-    const auto log = static_cast<int>(std::bit_width(size - 1)) - 1;
-    const std::size_t base = std::size_t{1} << log;
-    const std::size_t quarter = base / 4;
-    return 4 * log + static_cast<int>((size - base + quarter - 1) / quarter) - 1;
-}
-
-std::size_t MemoryPool::class_bytes(int index) {
-    const std::size_t base = std::size_t{1} << (index / 4);
-    return base + base / 4 * static_cast<std::size_t>(index % 4 + 1);
-}
-
 StorageRef MemoryPool::allocate(std::size_t size_bytes) {
-    if (size_bytes > (std::size_t{1} << 46))
+    if (size_bytes > kLargestBlock)
         throw Error(ErrorKind::Memory,
                     "CUDA_ERROR_OUT_OF_MEMORY: cannot allocate " + std::to_string(size_bytes) + " bytes");
-    const int size_class = class_of(size_bytes);
-    const std::size_t capacity = class_bytes(size_class);
+    const int size_class = size_class_of(size_bytes);
+    const std::size_t capacity = size_class_bytes(size_class);
     {
         const std::lock_guard lock(mutex_);
         auto& blocks = free_[static_cast<std::size_t>(size_class)];
@@ -98,7 +84,7 @@ StorageRef MemoryPool::allocate(std::size_t size_bytes) {
 }
 
 void MemoryPool::give_back(Block* block) noexcept {
-    const std::size_t capacity = class_bytes(block->size_class());
+    const std::size_t capacity = size_class_bytes(block->size_class());
     {
         const std::lock_guard lock(mutex_);
         use_.used_bytes -= capacity;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "device/device.h"
+#include "device/size_classes.h"
 
 namespace treadle::device {
 
@@ -24,13 +25,10 @@ public:
 
 private:
     class Block;
-    static constexpr int kClasses = 4 * 48;
-    static int class_of(std::size_t size_bytes);
-    static std::size_t class_bytes(int index);
     void give_back(Block* block) noexcept;
 
     mutable std::mutex mutex_;
-    std::array<std::vector<Block*>, kClasses> free_;
+    std::array<std::vector<Block*>, kSizeClasses> free_;
     MemoryUse use_;
     std::size_t cache_limit_bytes_;
 };

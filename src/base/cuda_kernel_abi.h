@@ -1,0 +1,56 @@
+// What a compiled GPU kernel and the CUDA device agree on. The code generator uses the offsets of these fields.
+//
+// Every parameter is one word of 8 bytes: scalars as their bits, arrays as pointer, shape, strides. Behind them come the
+// words of LaunchTail.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/kernel_abi.h"
+
+namespace treadle {
+
+// What kernels tell the host, in memory that both reach; one for each stream.
+struct DeviceReport {
+    static constexpr std::size_t kPrintWords = std::size_t{1} << 18;
+
+    std::uint32_t fault_state;  // 1 once some thread has taken the record
+    std::uint32_t reserved;
+    std::uint64_t launch;  // that the fault belongs to
+    std::int64_t line;
+    std::int64_t axis;
+    std::int64_t index;
+    std::int64_t rank;
+    std::int64_t shape[FaultRecord::kMostAxes];
+    std::int32_t block[3];
+    std::int32_t thread[3];  // right behind it
+    std::uint64_t print_cursor;  // words taken; more than there are where lines were lost
+    // Lines, each PrintLine and then its values.
+    std::uint64_t prints[kPrintWords];
+};
+
+static_assert(offsetof(DeviceReport, thread) == offsetof(DeviceReport, block) + 12);
+
+struct PrintLine {
+    std::uint64_t launch;
+    std::uint64_t text_and_values;  // text << 32 | number of values
+    std::uint64_t block;            // linear
+    std::uint64_t thread;           // linear
+};
+
+struct LaunchTail {
+    DeviceReport* report;
+    std::uint64_t launch;   // tells launches apart, in their order
+    std::uint64_t grid_x;   // of the program's grid; a block of the device may run several of its blocks
+    std::uint64_t meeting;  // address of a counter, for grids that meet
+    std::uint64_t patience_ns;  // of threads that wait for another
+};
+inline constexpr std::size_t kTailWords = sizeof(LaunchTail) / 8;
+
+// The entry that runs one block of the program's grid in each block of the device, and the one that runs kCoarse.
+inline constexpr const char* kDeviceEntry = "treadle_kernel";
+inline constexpr const char* kCoarseEntry = "treadle_coarse";
+inline constexpr int kCoarse = 4;
+
+}  // namespace treadle

@@ -1,0 +1,24 @@
+// IR after the passes -> PTX.
+#pragma once
+
+#include <string>
+
+#include "ir/ir.h"
+
+namespace treadle::codegen::nvptx {
+
+struct KernelOptions {
+    int capability = 90;            // 10 * major + minor
+    int threads_per_block = 1024;  // the most that it is launched with
+};
+
+enum class Output { Ptx, LlvmBefore, LlvmAfter };
+
+struct Kernel {
+    std::string text;
+    bool coarse = false;  // has the entry that runs several blocks in one
+};
+
+Kernel compile_kernel(const ir::Function& function, const KernelOptions& options, Output output = Output::Ptx);
+
+}  // namespace treadle::codegen::nvptx

@@ -1,0 +1,153 @@
+// The frame of a kernel: its parameters, and who its threads are.
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include "base/cuda_kernel_abi.h"
+#include "base/error.h"
+#include "codegen/nvptx/address_spaces.h"
+#include "codegen/nvptx/emitter.h"
+
+namespace treadle::codegen::nvptx {
+
+Emitter::Emitter(llvm::Module& module, const ir::Function& function, int threads_per_block)
+    : ElementEmitter(module, function), threads_per_block_(threads_per_block) {
+    adds_floats_ = true;
+    for (const ir::Table& table : function.tables) tables_.push_back(table_memory(table, kGlobal));
+    if (ir::uses_block(function)) {
+        // All shared memory is sized by the launch: what is said in the kernel may not exceed 48 KiB.
+        auto* bytes = llvm::ArrayType::get(builder_.getInt8Ty(), 0);
+        shared_ = new llvm::GlobalVariable(module, bytes, false, llvm::GlobalValue::ExternalLinkage, nullptr, "shared",
+                                           nullptr, llvm::GlobalValue::NotThreadLocal, kShared);
+        shared_->setAlignment(llvm::Align(ir::kSharedAlign));
+    }
+}
+
+void Emitter::run(const char* entry, int copies) {
+    make_kernel(entry);
+    end_ = block("end");
+    make_threads(copies);
+    threads_that_exist([&] { region(function_.body); });
+    branch_to(end_);
+    builder_.SetInsertPoint(end_);
+    builder_.CreateRetVoid();
+}
+
+void Emitter::make_kernel(const char* entry) {
+    const std::vector<llvm::Type*> words(function_.params.size() + kTailWords, builder_.getInt64Ty());
+    auto* type = llvm::FunctionType::get(builder_.getVoidTy(), words, false);
+    kernel_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, entry, module_);
+    kernel_->addFnAttr(llvm::Attribute::NoUnwind);
+    llvm::NamedMDNode* annotations = module_.getOrInsertNamedMetadata("nvvm.annotations");
+    const auto annotate = [&](const char* name, int value) {
+        llvm::Metadata* items[] = {llvm::ValueAsMetadata::get(kernel_), llvm::MDString::get(context_, name),
+                                   llvm::ConstantAsMetadata::get(builder_.getInt32(static_cast<std::uint32_t>(value)))};
+        annotations->addOperand(llvm::MDNode::get(context_, items));
+    };
+    annotate("kernel", 1);
+    // Without it the assembler may take more registers than the largest block leaves to a thread.
+    annotate("maxntidx", threads_per_block_);
+    builder_.SetInsertPoint(block("entry"));
+}
+
+Emitter::Value* Emitter::tail_word(std::size_t offset) {
+    return kernel_->getArg(static_cast<unsigned>(function_.params.size() + offset / 8));
+}
+
+void Emitter::make_threads(int copies) {
+    const auto count = static_cast<unsigned>(copies);
+    threads_.assign(count, {});
+    active_.clear();
+    Value* device_block = builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {}, {});
+    Value* first = copies == 1 ? device_block : builder_.CreateMul(device_block, builder_.getInt32(count));
+    Value* grid = builder_.CreateTrunc(tail_word(offsetof(LaunchTail, grid_x)), builder_.getInt32Ty());
+    for (unsigned k = 0; k < count; ++k) {
+        Thread& thread = threads_[k];
+        thread.values.assign(function_.values.size(), nullptr);
+        thread.block_x = k == 0 ? first : builder_.CreateAdd(first, builder_.getInt32(k));
+        if (k != 0) thread.exists = builder_.CreateICmpULT(thread.block_x, grid);
+        for (const ir::Variable& variable : function_.variables) {
+            thread.variables.push_back(slot(scalar_type(variable.type), "var"));
+            // A variable that a path leaves unassigned reads as zero.
+            builder_.CreateStore(llvm::Constant::getNullValue(scalar_type(variable.type)), thread.variables.back());
+        }
+        active_.push_back(&thread);
+    }
+}
+
+// All together where all exist, else one after another.
+void Emitter::threads_that_exist(const std::function<void()>& body) {
+    if (threads_.size() == 1) {
+        body();
+        return;
+    }
+    llvm::BasicBlock* some = block("some");
+    llvm::BasicBlock* all = block("all");
+    unlikely(builder_.CreateNot(threads_.back().exists), some, all);
+    builder_.SetInsertPoint(all);
+    body();
+    branch_to(end_);
+    builder_.SetInsertPoint(some);
+    for (Thread& thread : threads_) {
+        if (thread.exists != nullptr) {
+            llvm::BasicBlock* next = block("next");
+            builder_.CreateCondBr(thread.exists, next, end_);
+            builder_.SetInsertPoint(next);
+        }
+        active_ = {&thread};
+        body();
+        if (ended()) builder_.SetInsertPoint(block("unreached"));
+    }
+}
+
+llvm::AllocaInst* Emitter::slot(llvm::Type* type, const char* name) {
+    llvm::BasicBlock& entry = kernel_->getEntryBlock();
+    llvm::IRBuilder<> at_entry(&entry, entry.begin());
+    return at_entry.CreateAlloca(type, nullptr, name);
+}
+
+void Emitter::branch_to(llvm::BasicBlock* target) {
+    if (!ended()) builder_.CreateBr(target);
+}
+
+namespace {
+
+bool jumps(const ir::Op& op) {
+    return op.code == ir::Opcode::Break || op.code == ir::Opcode::Continue || op.code == ir::Opcode::Leave ||
+           op.code == ir::Opcode::Return;
+}
+
+// Whether some thread may jump where others do not.
+bool may_part(const ir::Region& region, bool in_branch) {
+    for (std::size_t i = 0; i < region.size(); ++i) {
+        if (jumps(region[i]) && (in_branch || i + 1 != region.size())) return true;
+        for (const ir::Region& inner : region[i].regions) {
+            if (may_part(inner, in_branch || region[i].code == ir::Opcode::If)) return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+bool can_coarsen(const ir::Function& function) {
+    constexpr int kMostOps = 400;
+    int ops = 0;
+    bool plain = !ir::uses_block(function) && !ir::uses_warp(function) && !may_part(function.body, false);
+    bool has_memory = false;
+    ir::walk(function.body, [&](const ir::Op& op) {
+        ++ops;
+        switch (op.code) {
+            case ir::Opcode::Loop:
+            case ir::Opcode::Atomic:
+            case ir::Opcode::Fence:
+            case ir::Opcode::Print:
+            case ir::Opcode::Raise:
+            case ir::Opcode::LocalArray: plain = false; break;
+            case ir::Opcode::Load:
+            case ir::Opcode::Store: has_memory = true; break;
+            default: break;
+        }
+    });
+    return plain && has_memory && ops <= kMostOps;
+}
+
+}  // namespace treadle::codegen::nvptx

@@ -1,0 +1,114 @@
+// Kernel IR -> LLVM IR for NVIDIA GPUs: the code of one thread, with branches where the IR has structure.
+//
+// A kernel can also be emitted for several threads of the grid at once, which lie one block apart (kCoarse of them): each
+// operation is emitted for all of them before the next one, so that their loads are under way together. That is what it
+// takes to reach the memory's bandwidth; threads of a grid have no order among each other, so it changes nothing.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "codegen/common/element_emitter.h"
+
+namespace treadle::codegen::nvptx {
+
+class Emitter : private ElementEmitter {
+public:
+    // threads_per_block: the most that the kernel is launched with.
+    Emitter(llvm::Module& module, const ir::Function& function, int threads_per_block);
+    // entry: the symbol; copies: threads that one thread of the device runs.
+    void run(const char* entry, int copies);
+
+private:
+    // One thread of the program's grid.
+    struct Thread {
+        std::vector<Value*> values;
+        std::vector<llvm::AllocaInst*> variables;
+        std::map<ir::ValueId, Value*> memory;  // arrays that the kernel makes, as pointers LLVM can follow
+        Value* block_x = nullptr;
+        Value* exists = nullptr;  // null: it does
+    };
+    struct Access {
+        Value* address;
+        Value* inside;              // null: known to be
+        std::vector<Value*> tests;  // of each axis; null: known
+        std::vector<Value*> indices;
+        std::vector<Value*> shape;
+    };
+    struct Exits {
+        llvm::BasicBlock* loop_exit = nullptr;
+        llvm::BasicBlock* loop_step = nullptr;
+        llvm::BasicBlock* scope_exit = nullptr;
+        const ir::Op* loop = nullptr;
+    };
+
+    // emit_kernel.cpp
+    void make_kernel(const char* entry);
+    void read_parameters();
+    void make_threads(int copies);
+    void threads_that_exist(const std::function<void()>& body);
+    Value* launch_fact(const char* name);
+    Value* tail_word(std::size_t offset);
+    llvm::AllocaInst* slot(llvm::Type* type, const char* name);
+    llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(context_, name, kernel_); }
+    bool ended() const { return builder_.GetInsertBlock()->getTerminator() != nullptr; }
+    void branch_to(llvm::BasicBlock* target);
+    // emit_operations.cpp
+    void region(const ir::Region& region);
+    void emit_op(const ir::Op& op);
+    Value* value_of(const ir::Op& op, Thread& thread);
+    Value* thread_query(const ir::Op& op, const Thread& thread);
+    Value* get(const Thread& thread, ir::ValueId id) const { return thread.values[id]; }
+    DType dtype(ir::ValueId id) const { return function_.values[id].dtype; }
+    Value* saturated(const ir::Op& op, Value* value, DType from);
+    // emit_control.cpp
+    void emit_if(const ir::Op& op);
+    void emit_one_if(const ir::Op& op);
+    void emit_loop(const ir::Op& op);
+    void watch(const ir::Op& loop, llvm::AllocaInst* since);
+    void emit_scope(const ir::Op& op);
+    void emit_jump(const ir::Op& op);
+    // emit_memory.cpp
+    Access access_of(const ir::Op& op, Thread& thread);
+    Value* pointer_to(const ir::Op& op, Thread& thread, Value* offset);
+    Value* made_pointer(const ir::Op& op, Thread& thread);
+    Value* element_pointer(const ir::Op& op, Thread& thread);
+    Value* table_load(const ir::Op& op, const Thread& thread);
+    void emit_access(const ir::Op& op);
+    // The element is reached where it is inside; fills the result of a load or an atomic.
+    void guarded(const ir::Op& op, Thread& thread, const Access& access);
+    Value* reach(const ir::Op& op, Thread& thread, Value* address);
+    void report_outside(const ir::Op& op, const Thread& thread, const Access& access);
+    // emit_block.cpp
+    void emit_barrier(const ir::Op& op, Thread& thread);
+    void meet_grid(const Thread& thread);
+    void emit_fence(const ir::Op& op, const Thread& thread);
+    Value* linear_thread();
+    Value* linear_block(const Thread& thread);
+    // emit_reports.cpp
+    llvm::Function* fault_function(std::size_t rank);
+    void fault(const Thread& thread, std::int64_t line, std::int64_t axis, Value* index,
+               const std::vector<Value*>& shape);
+    void emit_print(const ir::Op& op, const Thread& thread);
+    // emit_warp.cpp
+    Value* warp(const ir::Op& op, const Thread& thread);
+    Value* shuffled(const ir::Op& op, const Thread& thread);
+    Value* shuffled_word(ir::ShuffleKind kind, Value* word, Value* lane, Value* members);
+
+    int threads_per_block_;
+    llvm::Function* kernel_ = nullptr;
+    std::vector<Thread> threads_;
+    std::vector<Thread*> active_;  // for which operations are emitted now
+    Exits exits_;
+    llvm::BasicBlock* end_ = nullptr;
+    std::vector<llvm::Constant*> tables_;
+    llvm::GlobalVariable* shared_ = nullptr;
+    std::map<std::size_t, llvm::Function*> fault_functions_;
+};
+
+// Whether a thread of the device can run several threads of the kernel at once.
+bool can_coarsen(const ir::Function& function);
+
+}  // namespace treadle::codegen::nvptx

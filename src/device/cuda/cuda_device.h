@@ -1,0 +1,63 @@
+// One NVIDIA GPU, in its primary context: the one that other libraries of the process use as well.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "device/cuda/cuda_memory.h"
+#include "device/cuda/driver.h"
+#include "device/device.h"
+
+namespace treadle::device::cuda {
+
+class CudaStream;
+class CudaKernel;
+
+class CudaDevice final : public Device {
+public:
+    explicit CudaDevice(int ordinal);
+
+    const Attributes& attributes() const override { return attributes_; }
+    std::string code_key() const override;
+    void finish(Artifact& artifact) override;
+    StorageRef allocate(std::size_t size_bytes) override;
+    StorageRef allocate_shared(std::size_t size_bytes, SharedMemory kind) override;
+    MemoryUse memory_use() const override { return memory_.use(); }
+    void release_cached_memory() override { memory_.release_cached(); }
+    std::shared_ptr<Kernel> load_kernel(const Artifact& artifact, std::shared_ptr<const KernelDebug> debug) override;
+    std::shared_ptr<Stream> default_stream() override;
+    std::shared_ptr<Stream> create_stream(bool blocking) override;
+    std::shared_ptr<Event> create_event() override;
+    void synchronize() override;
+    bool wait_for(std::chrono::milliseconds limit) override;
+
+    CuContext context() const { return context_; }
+    CudaMemory& memory() { return memory_; }
+    // Waits, on stream, for the work that the streams with these bits have now.
+    void order_after(CuStream stream, std::uint64_t streams);
+    // Tells launches apart, in their order; the low bits name the kernel.
+    std::uint64_t next_launch(int kernel);
+    int register_kernel(std::shared_ptr<const KernelDebug> debug);
+    std::shared_ptr<const KernelDebug> kernel_of(std::uint64_t launch) const;
+    void leave(CudaStream& stream) noexcept;
+
+private:
+    int attribute(int number) const;
+    std::vector<std::shared_ptr<CudaStream>> all_streams();
+    int free_slot();
+
+    int ordinal_;
+    CuDevice device_ = 0;
+    CuContext context_ = nullptr;
+    Attributes attributes_;
+    CudaMemory memory_;
+    mutable std::mutex mutex_;
+    std::shared_ptr<CudaStream> default_stream_;
+    std::vector<std::weak_ptr<CudaStream>> streams_;  // by slot
+    std::vector<CudaStream*> slots_;
+    std::vector<std::shared_ptr<const KernelDebug>> kernels_;  // that report, by number
+    std::atomic<std::uint64_t> launches_{0};
+};
+
+}  // namespace treadle::device::cuda

@@ -1,0 +1,72 @@
+#include "device/cuda/cuda_kernel.h"
+
+#include "base/cuda_kernel_abi.h"
+#include "base/error.h"
+#include "device/cuda/cuda_device.h"
+
+namespace treadle::device::cuda {
+namespace {
+
+// The driver's numbers of what is asked.
+constexpr int kMaxThreadsOfFunction = 0;
+constexpr int kLocalBytes = 3;
+constexpr int kRegisters = 4;
+constexpr int kMaxDynamicShared = 8;
+constexpr int kErrorLog = 5;
+constexpr int kErrorLogBytes = 6;
+constexpr int kInputPtx = 1;
+
+}  // namespace
+
+std::string link(const std::string& ptx) {
+    const Driver& cu = driver();
+    std::string log(8192, '\0');
+    int options[] = {kErrorLog, kErrorLogBytes};
+    void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
+    CuLinkState state = nullptr;
+    check(cu.link_create(2, options, values, &state), "cuLinkCreate");
+    // The text's end is part of what the driver wants to see.
+    CuResult result = cu.link_add_data(state, kInputPtx, const_cast<char*>(ptx.c_str()), ptx.size() + 1, "kernel",
+                                       0, nullptr, nullptr);
+    void* image = nullptr;
+    std::size_t size = 0;
+    if (result == kSuccess) result = cu.link_complete(state, &image, &size);
+    std::string code;
+    if (result == kSuccess) code.assign(static_cast<const char*>(image), size);
+    cu.link_destroy(state);
+    TREADLE_CHECK(result == kSuccess, "the driver refuses our PTX: " + error_name(result) + "\n" + log.c_str());
+    return code;
+}
+
+CudaKernel::CudaKernel(CudaDevice& device, const Artifact& artifact, std::shared_ptr<const KernelDebug> source)
+    : device_(device) {
+    packet = 1;
+    has_loops = artifact.has_loops;
+    shared_bytes = artifact.shared_bytes;
+    code_bytes = artifact.object.size();
+    meets_grid = artifact.meets_grid;
+    reports = artifact.reports;
+    debug = std::move(source);
+    const Driver& cu = driver();
+    const ContextScope scope(device.context());
+    check(cu.module_load_data(&module_, artifact.object.data()), "cuModuleLoadData");
+    check(cu.module_get_function(&function, module_, kDeviceEntry), "cuModuleGetFunction");
+    if (artifact.coarse) check(cu.module_get_function(&coarse, module_, kCoarseEntry), "cuModuleGetFunction");
+    check(cu.func_get_attribute(&registers, kRegisters, function), "cuFuncGetAttribute");
+    check(cu.func_get_attribute(&local_bytes, kLocalBytes, function), "cuFuncGetAttribute");
+    check(cu.func_get_attribute(&max_threads, kMaxThreadsOfFunction, function), "cuFuncGetAttribute");
+    if (artifact.shares_memory) {
+        check(cu.func_set_attribute(function, kMaxDynamicShared, device.attributes().shared_bytes_per_block_optin),
+              "cuFuncSetAttribute");
+    }
+    if (reports) number = device.register_kernel(debug);
+}
+
+CudaKernel::~CudaKernel() {
+    CuContext popped = nullptr;
+    if (driver().ctx_push_current(device_.context()) != kSuccess) return;
+    driver().module_unload(module_);
+    driver().ctx_pop_current(&popped);
+}
+
+}  // namespace treadle::device::cuda

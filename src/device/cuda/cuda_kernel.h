@@ -1,0 +1,30 @@
+// A loaded kernel of a GPU.
+#pragma once
+
+#include "device/cuda/driver.h"
+#include "device/device.h"
+
+namespace treadle::device::cuda {
+
+class CudaDevice;
+
+class CudaKernel final : public Kernel {
+public:
+    CudaKernel(CudaDevice& device, const Artifact& artifact, std::shared_ptr<const KernelDebug> debug);
+    ~CudaKernel() override;
+
+    CuFunction function = nullptr;
+    CuFunction coarse = nullptr;  // runs kCoarse blocks in one; null where there is none
+    bool meets_grid = false;
+    bool reports = false;  // may tell the host something
+    int number = 0;        // of those that report
+
+private:
+    CudaDevice& device_;
+    CuModule module_ = nullptr;
+};
+
+// PTX as machine code for the current context's GPU.
+std::string link(const std::string& ptx);
+
+}  // namespace treadle::device::cuda

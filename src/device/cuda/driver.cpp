@@ -1,0 +1,113 @@
+#include "device/cuda/driver.h"
+
+#include <cstdlib>
+
+#include <dlfcn.h>
+
+#include "base/error.h"
+
+namespace treadle::device::cuda {
+namespace {
+
+constexpr int kOldest = 11080;  // the first one that knows sm_90
+
+struct Loaded {
+    Driver functions;
+    DriverState state;
+};
+
+Loaded load() {
+    Loaded loaded;
+    const char* named = std::getenv("TREADLE_CUDA_DRIVER");
+    const std::string library = named != nullptr && *named != '\0' ? named : "libcuda.so.1";
+    void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) {
+        loaded.state.problem = "there is no NVIDIA driver (" + std::string(dlerror()) + ")";
+        return loaded;
+    }
+    const auto find = [&](auto& member, const char* symbol) {
+        member = reinterpret_cast<std::remove_reference_t<decltype(member)>>(dlsym(handle, symbol));
+        if (member == nullptr && loaded.state.problem.empty())
+            loaded.state.problem = library + " has no " + symbol + ": the driver is too old or damaged";
+    };
+    Driver& functions = loaded.functions;
+#define TREADLE_CUDA(member, symbol, parameters) find(functions.member, symbol);
+#include "device/cuda/driver.def"
+#undef TREADLE_CUDA
+    if (!loaded.state.problem.empty()) return loaded;
+    const auto name = [&](CuResult result) {
+        const char* text = nullptr;
+        return functions.get_error_name(result, &text) == kSuccess && text != nullptr ? std::string(text)
+                                                                                      : std::to_string(result);
+    };
+    if (const CuResult result = functions.init(0); result != kSuccess) {
+        loaded.state.problem = "the NVIDIA driver does not start: " + name(result);
+        return loaded;
+    }
+    functions.driver_get_version(&loaded.state.version);
+    if (loaded.state.version < kOldest) {
+        loaded.state.problem = "the NVIDIA driver is too old: expected CUDA 11.8 or newer, got " +
+                               std::to_string(loaded.state.version / 1000) + "." +
+                               std::to_string(loaded.state.version % 1000 / 10);
+        return loaded;
+    }
+    if (const CuResult result = functions.device_get_count(&loaded.state.devices); result != kSuccess) {
+        loaded.state.problem = "the NVIDIA driver cannot list its GPUs: " + name(result);
+        return loaded;
+    }
+    if (loaded.state.devices == 0) loaded.state.problem = "the NVIDIA driver finds no GPU";
+    loaded.state.usable = loaded.state.devices > 0;
+    return loaded;
+}
+
+const Loaded& loaded() {
+    static const Loaded once = load();
+    return once;
+}
+
+}  // namespace
+
+const DriverState& driver_state() { return loaded().state; }
+
+const Driver& driver() {
+    const Loaded& all = loaded();
+    if (!all.state.usable) throw_device_error("CUDA_ERROR_NO_DEVICE", "no GPU can be used: " + all.state.problem);
+    return all.functions;
+}
+
+std::string error_name(CuResult result) {
+    const char* text = nullptr;
+    const Driver& functions = loaded().functions;
+    if (functions.get_error_name != nullptr && functions.get_error_name(result, &text) == kSuccess && text != nullptr)
+        return text;
+    return "CUDA_ERROR_" + std::to_string(result);
+}
+
+void check(CuResult result, const char* call) {
+    if (result == kSuccess) return;
+    const char* text = nullptr;
+    std::string message = "[" + std::string(call) + "] ";
+    if (loaded().functions.get_error_string(result, &text) == kSuccess && text != nullptr) message += text;
+    // These leave the context unusable, and with it all of the process that uses the GPU.
+    constexpr CuResult kSticky[] = {700, 714, 715, 716, 717, 718, 719, 710};
+    for (const CuResult sticky : kSticky) {
+        if (result == sticky)
+            message += "; the GPU can no longer be used in this process: arrays on it are lost, start it again";
+    }
+    throw_device_error(error_name(result), message);
+}
+
+ContextScope::ContextScope(CuContext context) {
+    CuContext current = nullptr;
+    check(driver().ctx_get_current(&current), "cuCtxGetCurrent");
+    if (current == context) return;
+    check(driver().ctx_push_current(context), "cuCtxPushCurrent");
+    pushed_ = true;
+}
+
+ContextScope::~ContextScope() {
+    CuContext popped = nullptr;
+    if (pushed_) driver().ctx_pop_current(&popped);
+}
+
+}  // namespace treadle::device::cuda

@@ -1,0 +1,60 @@
+// NVIDIA's driver, loaded when it is first asked for; nothing is linked. TREADLE_CUDA_DRIVER names another library that
+// offers the same functions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace treadle::device::cuda {
+
+// The driver's types, as its binary interface has them.
+using CuResult = int;
+using CuDevice = int;
+using CuPointer = std::uint64_t;
+using CuContext = struct CuContextTag*;
+using CuStream = struct CuStreamTag*;
+using CuEvent = struct CuEventTag*;
+using CuModule = struct CuModuleTag*;
+using CuFunction = struct CuFunctionTag*;
+using CuLinkState = struct CuLinkStateTag*;
+
+inline constexpr CuResult kSuccess = 0;
+inline constexpr CuResult kOutOfMemory = 2;
+inline constexpr CuResult kDeinitialized = 4;
+inline constexpr CuResult kNotReady = 600;
+
+struct Driver {
+#define TREADLE_CUDA(member, symbol, parameters) CuResult(*member) parameters = nullptr;
+#include "device/cuda/driver.def"
+#undef TREADLE_CUDA
+};
+
+// Whether there is a driver that works and drives a GPU, and otherwise why not, in a sentence.
+struct DriverState {
+    bool usable = false;
+    int version = 0;  // 13000 for 13.0
+    int devices = 0;
+    std::string problem;  // empty where usable
+};
+const DriverState& driver_state();
+// Throws Error(Device) with the problem where it is not usable.
+const Driver& driver();
+
+// Throws Error(Device), or Error(Memory), with the driver's name for the result.
+void check(CuResult result, const char* call);
+std::string error_name(CuResult result);
+
+// Makes a context current for a scope, and the one before it afterwards.
+class ContextScope {
+public:
+    explicit ContextScope(CuContext context);
+    ~ContextScope();
+    ContextScope(const ContextScope&) = delete;
+    ContextScope& operator=(const ContextScope&) = delete;
+
+private:
+    bool pushed_ = false;
+};
+
+}  // namespace treadle::device::cuda
