@@ -135,6 +135,12 @@ void copy_to_host(const Array& self, nb::handle buffer) {
 
 Array empty(nb::handle shape, nb::handle dtype) { return array::empty(to_dims(shape), to_dtype(dtype)); }
 
+// In memory that the host reaches as well.
+Array empty_shared(nb::handle shape, nb::handle dtype, bool managed) {
+    return array::empty_shared(to_dims(shape), to_dtype(dtype),
+                               managed ? device::SharedMemory::Managed : device::SharedMemory::Pinned);
+}
+
 void fill(const Array& self, nb::handle value) {
     Operands operands;
     operands.add(value, "fill");
@@ -204,6 +210,7 @@ void bind_array(nb::module_& module) {
         .def("random", &random)
         .def("random_integers", &random_integers);
     module.def("empty", &empty, nb::arg("shape"), nb::arg("dtype"));
+    module.def("empty_shared", &empty_shared, nb::arg("shape"), nb::arg("dtype"), nb::arg("managed"));
     module.def("arange", &arange);
     module.def("linspace", &linspace);
 }

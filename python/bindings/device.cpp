@@ -8,7 +8,6 @@
 #include <nanobind/stl/string.h>
 
 #include "array/array.h"
-#include "base/cpu_target.h"
 #include "module.h"
 
 namespace treadle::bindings {
@@ -26,7 +25,10 @@ nb::dict attributes() {
     result["shared_bytes_per_block"] = facts.shared_bytes_per_block;
     result["compute_capability"] = nb::make_tuple(facts.compute_major, facts.compute_minor);
     result["total_bytes"] = facts.total_bytes;
-    result["target"] = host_target().cpu;
+    result["target"] = facts.target;
+    result["kind"] = device::device_kind();
+    result["shared_bytes_per_block_optin"] = facts.shared_bytes_per_block_optin;
+    result["pci"] = nb::make_tuple(facts.pci[0], facts.pci[1], facts.pci[2]);
     return result;
 }
 
@@ -82,6 +84,11 @@ std::shared_ptr<device::Stream> default_stream() { return device::current_device
 std::shared_ptr<device::Stream> create_stream(bool blocking) {
     return device::current_device().create_stream(blocking);
 }
+void set_device(int index) {
+    device::set_current_device(index);
+    // The thread's stream was one of the device before.
+    array::set_current_stream(nullptr);
+}
 std::shared_ptr<device::Event> create_event() { return device::current_device().create_event(); }
 
 }  // namespace
@@ -117,6 +124,10 @@ void bind_device(nb::module_& module) {
     module.def("current_stream", &array::current_stream_ref);
     module.def("set_current_stream", &array::set_current_stream, nb::arg("stream").none());
     module.def("device_count", &device::device_count);
+    module.def("device_index", &device::current_device_index);
+    module.def("set_device", &set_device, nb::arg("index"));
+    module.def("device_kind", &device::device_kind);
+    module.def("gpu_problem", &device::gpu_problem);
 }
 
 }  // namespace treadle::bindings

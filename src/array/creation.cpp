@@ -1,10 +1,12 @@
 #include "array/creation.h"
 
+#include <algorithm>
 #include <bit>
 #include <map>
 #include <mutex>
 
 #include "array/elementwise.h"
+#include "array/tuning.h"
 #include "base/error.h"
 #include "runtime/function.h"
 
@@ -36,8 +38,8 @@ void launch(const std::string& name, const std::string& program, const Array& ou
     arguments.add_array(out.dtype(), 1, Layout::Dense, out.data(), shape, strides, out.storage().get());
     for (const auto& [dtype, bits] : scalars) arguments.add_scalar(dtype, bits);
     runtime::LaunchShape launch;
-    launch.block[0] = 1024;
-    launch.grid[0] = (size + 1023) / 1024;
+    launch.block[0] = std::min<std::int64_t>(1024, Tuning::of_device().block);
+    launch.grid[0] = (size + launch.block[0] - 1) / launch.block[0];
     function_of(name, program).launch_unchecked(launch, current_stream(), arguments);
 }
 

@@ -146,7 +146,9 @@ OperationTypes result_types(const Operation& operation, std::span<const Operand>
     }
 }
 
-Array empty(const Dims& shape, DType dtype) {
+namespace {
+
+std::size_t bytes_of(const Dims& shape, DType dtype) {
     std::int64_t bytes = size_of(dtype);
     for (const std::int64_t extent : shape) {
         if (extent < 0)
@@ -154,9 +156,22 @@ Array empty(const Dims& shape, DType dtype) {
         if (__builtin_mul_overflow(bytes, extent, &bytes))
             throw Error(ErrorKind::Argument, "[empty] shape: the array is too large: " + to_string(shape));
     }
-    device::StorageRef storage = device::current_device().allocate(static_cast<std::size_t>(bytes));
+    return static_cast<std::size_t>(bytes);
+}
+
+Array array_in(device::StorageRef storage, const Dims& shape, DType dtype) {
     auto* data = static_cast<char*>(storage->data());
     return {std::move(storage), data, dtype, shape, dense_strides(shape, dtype)};
+}
+
+}  // namespace
+
+Array empty(const Dims& shape, DType dtype) {
+    return array_in(device::current_device().allocate(bytes_of(shape, dtype)), shape, dtype);
+}
+
+Array empty_shared(const Dims& shape, DType dtype, device::SharedMemory kind) {
+    return array_in(device::current_device().allocate_shared(bytes_of(shape, dtype), kind), shape, dtype);
 }
 
 namespace {

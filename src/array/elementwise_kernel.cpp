@@ -5,6 +5,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "array/tuning.h"
 #include "array/views.h"
 #include "base/error.h"
 #include "runtime/function.h"
@@ -13,7 +14,7 @@ namespace treadle::array {
 namespace {
 
 constexpr std::string_view kNames[] = {"x", "y", "z"};
-constexpr std::int64_t kBlock = 4096;  // threads of a block of these kernels, which are not bound by a user's limits
+constexpr std::int64_t kMostRows = 65535;  // a grid's y
 
 std::string replaced(std::string text, std::string_view what, const std::string& with) {
     for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
@@ -48,12 +49,14 @@ std::string index_text(int rank) {
     return text + (rank == 1 ? "" : ")");
 }
 
-// Threads run along the last dimension; the block's y coordinate counts the rows of all others.
+// Threads run along the last dimension; the block's y and z coordinates count the rows of all others. Rows beyond the
+// last one lie outside of the array, where nothing is written.
 std::string index_statements(int rank) {
     if (rank == 0) return "";
     std::string text = "(set i" + std::to_string(rank - 1) + " (call (builtin grid) 1)) ";
     if (rank == 1) return text;
-    text += "(set row (call (builtin int64) (builtin blockIdx.y))) ";
+    text += "(set row (bin + (bin * (call (builtin int64) (builtin blockIdx.z)) (call (builtin int64) (builtin "
+            "gridDim.y))) (call (builtin int64) (builtin blockIdx.y)))) ";
     for (int axis = rank - 2; axis >= 0; --axis) {
         const std::string number = std::to_string(axis);
         const std::string extent = "(item (attr out shape) " + number + ")";
@@ -166,9 +169,10 @@ runtime::Function& function_for(const Operation& operation, const OperationTypes
 
 void launch(runtime::Function& function, const runtime::Arguments& arguments, std::int64_t inner, std::int64_t rows) {
     runtime::LaunchShape shape;
-    shape.block[0] = std::min(kBlock, (inner + 63) / 64 * 64);
+    shape.block[0] = std::min(Tuning::of_device().block, (inner + 63) / 64 * 64);
     shape.grid[0] = (inner + shape.block[0] - 1) / shape.block[0];
-    shape.grid[1] = rows;
+    shape.grid[1] = std::min(rows, kMostRows);
+    shape.grid[2] = (rows + kMostRows - 1) / kMostRows;
     function.launch_unchecked(shape, current_stream(), arguments);
 }
 

@@ -1,16 +1,14 @@
-// Every reduction is brought to the form [outer, length, inner] and runs in one or two launches of one of two kernels:
-//   columns  a thread runs down one column (fixed outer and inner index); lanes lie along inner
-//   lanes    the threads of a packet run along the length side by side and leave one partial result each
-// Long reductions are cut into parts whose results are reduced again.
+// Every reduction is brought to the form [outer, length, inner] and runs in a few launches of the kernels of
+// reduction_kernel.h. Long reductions are cut into parts whose results are reduced again.
 #include "array/reduction.h"
 
 #include <algorithm>
-#include <map>
-#include <mutex>
+#include <bit>
 
 #include "array/elementwise.h"
+#include "array/reduction_kernel.h"
+#include "array/tuning.h"
 #include "array/views.h"
-#include "base/cpu_target.h"
 #include "base/error.h"
 #include "runtime/function.h"
 
@@ -23,152 +21,67 @@ constexpr Reduction kReductions[] = {
 #undef TREADLE_REDUCTION
 };
 
-constexpr std::int64_t kPart = 1 << 16;  // elements that one block of the lanes kernel reduces
-
-// One way to run a kernel: which form, the element types, and whether indices come with the values (second round of
-// argmin).
-struct Form {
-    const Reduction* reduction;
-    bool lanes;
-    bool with_indices;
-    DType input;
-    DType compute;
-    DType output;
-
-    auto key() const { return std::tuple(reduction, lanes, with_indices, input, compute, output); }
-    bool operator<(const Form& other) const { return key() < other.key(); }
-};
-
-std::string converted(DType type, const std::string& text) {
-    return "(call (builtin " + std::string(name_of(type)) + ") " + text + ")";
-}
-
-// Statements that take element r into the state: acc, and at for the index reductions.
-std::string step_text(const Form& form, const std::string& r) {
-    const std::string place = form.lanes ? "(tuple o " + r + ")" : "(tuple o " + r + " i)";
-    const std::string element = "(item a " + place + ")";
-    std::string text = "(set x " + converted(form.compute, element) + ") ";
-    if (form.reduction->typing != 'i') return text + "(set acc " + std::string(form.reduction->combine) + ") ";
-    text += "(set j " + (form.with_indices ? "(item ia " + place + ")" : r) + ") ";
-    const std::string nan = "(and (cmp x != x) (cmp acc == acc))";
-    const std::string tie = "(and (or (cmp x == acc) (and (cmp x != x) (cmp acc != acc))) (cmp j < at))";
-    text += "(set better (or " + std::string(form.reduction->combine) + " " + nan + " " + tie + ")) ";
-    return text + "(set acc (call (builtin select) better x acc)) (set at (call (builtin select) better j at)) ";
-}
-
-// A loop that takes the elements at place, a text in terms of k, into the state. Sums of floats are added in runs of
-// 64, whose totals are added up: rounding errors grow with the length of a run and the number of runs, not with their
-// product.
-std::string loop_text(const Form& form, const std::string& begin, const std::string& end, const std::string& step,
-                      const std::string& place) {
-    const auto loop = [](const std::string& name, const std::string& from, const std::string& to, const std::string& by,
-                         const std::string& body) {
-        return "(for " + name + " (call (builtin range) " + from + " " + to + " " + by + ") (do " + body + ")) ";
-    };
-    const std::string one = step_text(form, place);
-    if (!is_float(form.compute) || form.reduction->typing != 's') return loop("k", begin, end, step, one);
-    const std::string run = step == "1" ? "64" : "(bin * " + step + " 64)";
-    const std::string neutral = converted(form.compute, std::string(form.reduction->start));
-    std::string combine(form.reduction->combine);
-    combine.replace(combine.find(" x)"), 3, " acc)");
-    combine.replace(combine.find("acc"), 3, "total");
-    return "(set total acc) " +
-           loop("b", begin, end, run,
-                "(set acc " + neutral + ") " +
-                    loop("k", "b", "(call (builtin min) (bin + b " + run + ") " + end + ")", step, one) +
-                    "(set total " + combine + ")") +
-           "(set acc total) ";
-}
-
-std::string program_of(const Form& form) {
-    const bool indexed = form.reduction->typing == 'i';
-    const std::string first_place = form.lanes ? "(tuple o begin)" : "(tuple o begin i)";
-    const std::string first = "(item a " + first_place + ")";
-    std::string start(form.reduction->start);
-    start = start == "first" ? converted(form.compute, first) : converted(form.compute, start);
-    std::string text = "(fn " + std::string(form.reduction->name) + " (a " + (form.with_indices ? "ia " : "") + "out " +
-                       (indexed ? "iout " : "") + "part) ";
-    text += form.lanes ? "(set p (call (builtin int64) (builtin blockIdx.x))) (set t (call (builtin int64) (builtin "
-                         "threadIdx.x))) "
-                       : "(set p (call (builtin int64) (builtin blockIdx.z))) (set i (call (builtin grid) 1)) ";
-    text += "(set o (call (builtin int64) (builtin blockIdx.y))) ";
-    text += "(set begin (bin * p part)) (set end (call (builtin min) (bin + begin part) (item (attr a shape) 1))) ";
-    text += "(set acc " + start + ") ";
-    if (indexed) text += form.with_indices ? "(set at (item ia " + first_place + ")) " : "(set at (bin + begin 0)) ";
-    std::string place = "p";
-    if (form.lanes) {
-        // Whole rows of the packet without a test, then the rest.
-        text +=
-            "(set step (call (builtin int64) (builtin blockDim.x))) (set whole (bin - end (bin % (bin - end begin) "
-            "step))) ";
-        text += loop_text(form, "begin", "whole", "step", "(bin + k t)");
-        text += "(if (cmp (bin + whole t) < end) (do " + step_text(form, "(bin + whole t)") + ") (do)) ";
-        place = "(bin + (bin * p step) t)";
-    } else {
-        text += loop_text(form, "begin", "end", "1", "k");
-    }
-    const std::string target = "(tuple o " + place + (form.lanes ? ")" : " i)");
-    text += "(set (item out " + target + ") acc)";
-    if (indexed) text += " (set (item iout " + target + ") at)";
-    return text + ")";
-}
-
-runtime::Function& function_of(const Form& form) {
-    static std::mutex mutex;
-    static auto* const functions = new std::map<Form, std::unique_ptr<runtime::Function>>;
-    const std::lock_guard lock(mutex);
-    auto& entry = (*functions)[form];
-    if (entry == nullptr) {
-        CompileRequest request;
-        request.program = program_of(form);
-        request.options.strict_types = true;
-        request.options.contract = false;
-        entry = std::make_unique<runtime::Function>(std::string(form.reduction->name), std::move(request));
-    }
-    return *entry;
-}
-
 struct State {
     Array values;
     Array indices;  // of argmin and argmax
 };
 
-// The lanes kernel knows nothing of the last axis, which has one element.
-void add(runtime::Arguments& arguments, const Array& whole, const Form& form) {
+using Walk = ReductionForm::Walk;
+
+// Kernels along the length know nothing of the last axis, which has one element.
+void add(runtime::Arguments& arguments, const Array& whole, const ReductionForm& form) {
     const Dims& shape = whole.shape();
     const Dims& strides = whole.strides();
-    const Array array = form.lanes ? whole.with({shape[0], shape[1]}, {strides[0], strides[1]}) : whole;
+    const bool flat = form.walk != Walk::Columns;
+    const Array array = flat ? whole.with({shape[0], shape[1]}, {strides[0], strides[1]}) : whole;
     arguments.add_array(array.dtype(), array.rank(), array.layout(), array.data(), array.shape().data(),
                         array.strides().data(), array.storage().get());
 }
 
-// One launch over views [outer, length, inner]; returns [outer, parts, inner] (lanes: parts * lanes in the middle).
-State run(Form form, const State& input, std::int64_t part) {
+State rows_of(const State& state, std::int64_t first, std::int64_t count) {
+    const auto cut = [&](const Array& array) {
+        if (array.data() == nullptr) return array;
+        Dims shape = array.shape();
+        shape[0] = count;
+        return array.with(shape, array.strides(), first * array.strides()[0]);
+    };
+    return {cut(state.values), cut(state.indices)};
+}
+
+void launch(const ReductionForm& form, const State& input, const State& result, std::int64_t part,
+            std::int64_t threads) {
     const Dims& shape = input.values.shape();
-    const std::int64_t parts = std::max<std::int64_t>(1, (shape[1] + part - 1) / part);
-    const std::int64_t lanes = form.lanes ? host_target().vector_bytes() : 1;
-    const Dims result_shape = {shape[0], parts * lanes, shape[2]};
-    State result{empty(result_shape, form.output), {}};
     runtime::Arguments arguments;
     add(arguments, input.values, form);
     if (form.with_indices) add(arguments, input.indices, form);
     add(arguments, result.values, form);
-    if (form.reduction->typing == 'i') {
-        result.indices = empty(result_shape, DType::Int64);
-        add(arguments, result.indices, form);
-    }
+    if (form.reduction->typing == 'i') add(arguments, result.indices, form);
     arguments.add_scalar(DType::Int64, static_cast<std::uint64_t>(part));
+    const std::int64_t parts = std::max<std::int64_t>(1, (shape[1] + part - 1) / part);
     runtime::LaunchShape launch;
     launch.grid[1] = shape[0];
-    if (form.lanes) {
-        launch.block[0] = lanes;
-        launch.grid[0] = parts;
-    } else {
-        launch.block[0] = std::min<std::int64_t>(1024, (shape[2] + 63) / 64 * 64);
-        launch.grid[0] = (shape[2] + launch.block[0] - 1) / launch.block[0];
+    launch.block[0] = threads;
+    if (form.walk == Walk::Columns) {
+        launch.grid[0] = (shape[2] + threads - 1) / threads;
         launch.grid[2] = parts;
+    } else {
+        launch.grid[0] = parts;
     }
-    function_of(form).launch_unchecked(launch, current_stream(), arguments);
+    reduction_function(form).launch_unchecked(launch, current_stream(), arguments);
+}
+
+// One round over views [outer, length, inner]; returns [outer, parts, inner] (lanes: parts * threads in the middle).
+State run(const ReductionForm& form, const State& input, std::int64_t part, std::int64_t threads) {
+    constexpr std::int64_t kMostRows = 65535;  // a grid's y
+    const Dims& shape = input.values.shape();
+    const std::int64_t parts = std::max<std::int64_t>(1, (shape[1] + part - 1) / part);
+    const Dims result_shape = {shape[0], form.walk == Walk::Lanes ? parts * threads : parts, shape[2]};
+    State result{empty(result_shape, form.output), {}};
+    if (form.reduction->typing == 'i') result.indices = empty(result_shape, DType::Int64);
+    for (std::int64_t row = 0; row < shape[0]; row += kMostRows) {
+        const std::int64_t count = std::min(kMostRows, shape[0] - row);
+        launch(form, rows_of(input, row, count), rows_of(result, row, count), part, threads);
+    }
     return result;
 }
 
@@ -181,30 +94,82 @@ State rows_as_columns(const State& state) {
     return {turn(state.values), turn(state.indices)};
 }
 
-State reduce_middle(const Reduction& reduction, Array view, DType compute, DType output) {
-    State state{std::move(view), {}};
-    Form form{&reduction, false, false, state.values.dtype(), compute, compute};
-    const auto next = [&](State result) {
-        form.with_indices = reduction.typing == 'i';
-        form.input = form.compute;
-        form.lanes = false;
-        return result;
-    };
-    const std::int64_t lanes = host_target().vector_bytes();
-    if (state.values.shape()[2] == 1 && state.values.shape()[1] >= 4 * lanes) {
-        form.lanes = true;
-        state = next(run(form, state, kPart));
-    } else if (state.values.shape()[0] * state.values.shape()[2] <= 4096 && state.values.shape()[1] > 8192) {
-        state = next(run(form, state, 4096));
+// Runs rounds until one is left, whose type is that of the result.
+class Rounds {
+public:
+    Rounds(const Reduction& reduction, Array view, DType compute)
+        : state_{std::move(view), {}}, form_{&reduction, Walk::Columns, false, state_.values.dtype(), compute, compute} {}
+
+    std::int64_t outer() const { return state_.values.shape()[0]; }
+    std::int64_t length() const { return state_.values.shape()[1]; }
+    std::int64_t inner() const { return state_.values.shape()[2]; }
+
+    void round(Walk walk, std::int64_t part, std::int64_t threads) {
+        form_.walk = walk;
+        state_ = run(form_, state_, part, threads);
+        form_.with_indices = form_.reduction->typing == 'i';
+        form_.input = form_.compute;
+    }
+    State last(Walk walk, DType output, std::int64_t threads) {
+        if (walk == Walk::Columns && inner() == 1) state_ = rows_as_columns(state_);
+        form_.walk = walk;
+        form_.output = output;
+        if (walk == Walk::Columns)
+            threads = std::min<std::int64_t>(threads, (state_.values.shape()[2] + 63) / 64 * 64);
+        return run(form_, state_, std::max<std::int64_t>(1, length()), threads);
+    }
+
+private:
+    State state_;
+    ReductionForm form_;
+};
+
+State reduce_on_cpu(Rounds rounds, DType output, const Tuning& tuning) {
+    constexpr std::int64_t kPart = 1 << 16;  // elements that one block of the lanes kernel reduces
+    const std::int64_t lanes = tuning.lanes;
+    const std::int64_t block = std::min<std::int64_t>(1024, (rounds.inner() + 63) / 64 * 64);
+    if (rounds.inner() == 1 && rounds.length() >= 4 * lanes) {
+        rounds.round(Walk::Lanes, kPart, lanes);
+    } else if (rounds.outer() * rounds.inner() <= 4096 && rounds.length() > 8192) {
+        rounds.round(Walk::Columns, 4096, block);
     }
     // Many partial results of few rows once more along the lanes.
-    if (state.values.shape()[2] == 1 && state.values.shape()[0] < 16 && state.values.shape()[1] >= 64 * lanes) {
-        form.lanes = true;
-        state = next(run(form, state, kPart));
+    if (rounds.inner() == 1 && rounds.outer() < 16 && rounds.length() >= 64 * lanes)
+        rounds.round(Walk::Lanes, kPart, lanes);
+    return rounds.last(Walk::Columns, output, 1024);
+}
+
+// A row is reduced by blocks whose threads combine what they have; columns have a thread each, and where those are few,
+// they are cut into parts first.
+State reduce_on_gpu(Rounds rounds, DType output, const Tuning& tuning) {
+    constexpr std::int64_t kShortRow = 64;
+    constexpr std::int64_t kElementsPerThread = 16;
+    if (rounds.inner() == 1 && rounds.length() >= kShortRow) {
+        const auto threads_for = [](std::int64_t length) {
+            const auto wanted = std::bit_ceil(static_cast<std::uint64_t>(length + 7) / 8);
+            return std::clamp<std::int64_t>(static_cast<std::int64_t>(wanted), 32, kReductionThreads);
+        };
+        const std::int64_t threads = threads_for(rounds.length());
+        const std::int64_t most = std::max<std::int64_t>(1, tuning.blocks / rounds.outer());
+        const std::int64_t step = threads * kElementsPerThread;
+        const std::int64_t parts = std::min(most, (rounds.length() + step - 1) / step);
+        if (parts > 1) {
+            const std::int64_t part = (rounds.length() + parts - 1) / parts;
+            rounds.round(Walk::Block, (part + threads - 1) / threads * threads, threads);
+        }
+        return rounds.last(Walk::Block, output, threads_for(rounds.length()));
     }
-    if (state.values.shape()[2] == 1) state = rows_as_columns(state);
-    form.output = output;
-    return run(form, state, std::max<std::int64_t>(1, state.values.shape()[1]));
+    constexpr std::int64_t kBlock = 256;
+    while (rounds.outer() * rounds.inner() < tuning.blocks * kBlock / 2 && rounds.length() > 256)
+        rounds.round(Walk::Columns, std::max<std::int64_t>(64, (rounds.length() + 4095) / 4096), kBlock);
+    return rounds.last(Walk::Columns, output, kBlock);
+}
+
+State reduce_middle(const Reduction& reduction, Array view, DType compute, DType output) {
+    const Tuning& tuning = Tuning::of_device();
+    Rounds rounds(reduction, std::move(view), compute);
+    return tuning.gpu ? reduce_on_gpu(std::move(rounds), output, tuning)
+                      : reduce_on_cpu(std::move(rounds), output, tuning);
 }
 
 // The view [outer, length, inner] with the reduced axes in the middle; copies where strides do not allow it.
