@@ -22,6 +22,33 @@ def load(name):
     return sys.modules[full]
 
 
+def device_is_gpu():
+    from treadle import _treadle
+
+    return _treadle.device_kind() == "cuda"
+
+
+def pytest_collection_modifyitems(items):
+    """Tests with the mark ``cpu(reason)`` are about the CPU device alone."""
+    marked = [(item, item.get_closest_marker("cpu")) for item in items]
+    if any(mark for _, mark in marked) and device_is_gpu():
+        for item, mark in marked:
+            if mark:
+                item.add_marker(pytest.mark.skip(reason=f"the CPU device's: {mark.args[0]}"))
+
+
+@pytest.fixture(scope="session")
+def on_gpu():
+    """Whether the tests run on a GPU: TREADLE_DEVICE chooses."""
+    return device_is_gpu()
+
+
+@pytest.fixture(scope="session")
+def orders():
+    """tests/support/orders.py."""
+    return load("orders")
+
+
 @pytest.fixture(scope="session")
 def interpreter():
     """tests/support/interpreter.py."""

@@ -46,10 +46,16 @@ def empty(shape: Any, dtype: Any = None, order: str = "C") -> ndarray:
 
     Args: shape: integer or sequence of integers; dtype: float64 if None. Raises: TypeError, ValueError for a bad shape or dtype;
     OutOfMemoryError."""
-    extents = _shape(shape)
-    if is_fortran(order, "empty"):
-        return _treadle.empty(extents[::-1], _name(dtype))._transpose([])
-    return _treadle.empty(extents, _name(dtype))
+    return new_array(shape, dtype, order, "empty")
+
+
+def new_array(shape: Any, dtype: Any, order: str, what: str, shared: str = "") -> ndarray:
+    """``empty`` for a function called ``what``; shared: "pinned" or "managed" for memory that the host reaches too."""
+    extents, name = _shape(shape), _name(dtype)
+    fortran = is_fortran(order, what)
+    extents = extents[::-1] if fortran else extents
+    array = _treadle.empty_shared(extents, name, shared == "managed") if shared else _treadle.empty(extents, name)
+    return array._transpose([]) if fortran else array
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> ndarray:

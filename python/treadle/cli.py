@@ -133,20 +133,26 @@ def _info() -> int:
     import numpy
 
     import treadle
-    from treadle import _treadle
+    from treadle import _treadle, cuda
 
-    facts: dict[str, Any] = _treadle.attributes()
     rows = {
         "treadle": treadle.__version__,
         "python": sys.version.split()[0],
         "numpy": numpy.__version__,
-        "device 0": f"CPU: {facts['name']}, {facts['multiprocessors']} threads, {facts['target']}, {facts['total_bytes'] >> 20} MiB",
         "kernel cache": _treadle.cache_directory(),
         "built-in kernels": _treadle.package_cache_directory(),
     }
+    for number in range(_treadle.device_count()):
+        rows[f"device {number}"] = _device(cuda.Device(number).attributes)
+    rows["GPU"] = _treadle.gpu_problem() or "can be used"
     for name, value in rows.items():
         print(f"{name:17} {value}")
     return 0
+
+
+def _device(facts: dict[str, Any]) -> str:
+    kind, units = {"cpu": ("CPU", "threads"), "cuda": ("GPU", "multiprocessors")}[facts["kind"]]
+    return f"{kind}: {facts['name']}, {facts['multiprocessors']} {units}, {facts['target']}, {facts['total_bytes'] >> 20} MiB"
 
 
 def _cache(action: str) -> int:

@@ -22,12 +22,40 @@ std::string combine_text(const ReductionForm& form) {
            ")) (set acc (call (builtin select) better x acc)) (set at (call (builtin select) better j at)) ";
 }
 
-// The same for element r.
-std::string step_text(const ReductionForm& form, const std::string& r) {
+// Element r as x and j, or as variables with these names and a number behind them.
+std::string load_text(const ReductionForm& form, const std::string& r, const std::string& number = "") {
     const std::string place = is_flat(form) ? "(tuple o " + r + ")" : "(tuple o " + r + " i)";
-    std::string text = "(set x " + converted(form.compute, "(item a " + place + ")") + ") ";
-    if (form.reduction->typing == 'i') text += "(set j " + (form.with_indices ? "(item ia " + place + ")" : r) + ") ";
-    return text + combine_text(form);
+    std::string text = "(set x" + number + " " + converted(form.compute, "(item a " + place + ")") + ") ";
+    if (form.reduction->typing == 'i')
+        text += "(set j" + number + " " + (form.with_indices ? "(item ia " + place + ")" : r) + ") ";
+    return text;
+}
+
+std::string step_text(const ReductionForm& form, const std::string& r) {
+    return load_text(form, r) + combine_text(form);
+}
+
+// A thread of a block takes the elements from k on, a step apart: several at once, so that as many loads are under way,
+// and those as one, which keeps rounding errors of sums small.
+std::string stride_text(const ReductionForm& form) {
+    constexpr int kAtOnce = 8;
+    const bool indexed = form.reduction->typing == 'i';
+    std::string loads;
+    for (int i = 0; i < kAtOnce; ++i)
+        loads += load_text(form, "(bin + k (bin * step " + std::to_string(i) + "))", std::to_string(i));
+    const auto take = [&](const std::string& value, const std::string& index) {
+        return "(set x " + value + ") " + (indexed ? "(set j " + index + ") " : "") + combine_text(form);
+    };
+    std::string group = "(set before acc) (set acc x0) ";
+    if (indexed) group += "(set before_at at) (set at j0) ";
+    for (int i = 1; i < kAtOnce; ++i) group += take("x" + std::to_string(i), "j" + std::to_string(i));
+    group += "(set group acc) (set acc before) ";
+    if (indexed) group += "(set group_at at) (set at before_at) ";
+    group += take("group", "group_at");
+    const std::string all = std::to_string(kAtOnce);
+    return "(set k (bin + begin t)) (while (cmp (bin + k (bin * step " + std::to_string(kAtOnce - 1) +
+           ")) < end) (do " + loads + group + "(set k (bin + k (bin * step " + all +
+           "))))) (while (cmp k < end) (do " + step_text(form, "k") + "(set k (bin + k step)))) ";
 }
 
 // A loop that takes the elements at place, a text in terms of k, into the state. Sums of floats are added in runs of
@@ -87,14 +115,16 @@ std::string program_of(const ReductionForm& form) {
     text += "(set acc " + start + ") ";
     if (indexed) text += form.with_indices ? "(set at (item ia " + first_place + ")) " : "(set at (bin + begin 0)) ";
     std::string place = "p";
-    if (is_flat(form)) {
+    if (form.walk == ReductionForm::Walk::Block) {
+        text += "(set step (call (builtin int64) (builtin blockDim.x))) " + stride_text(form);
+    } else if (is_flat(form)) {
         // Whole rows of the packet without a test, then the rest.
         text +=
             "(set step (call (builtin int64) (builtin blockDim.x))) (set whole (bin - end (bin % (bin - end begin) "
             "step))) ";
         text += loop_text(form, "begin", "whole", "step", "(bin + k t)");
         text += "(if (cmp (bin + whole t) < end) (do " + step_text(form, "(bin + whole t)") + ") (do)) ";
-        place = form.walk == ReductionForm::Walk::Block ? "p" : "(bin + (bin * p step) t)";
+        place = "(bin + (bin * p step) t)";
     } else {
         text += loop_text(form, "begin", "end", "1", "k");
     }

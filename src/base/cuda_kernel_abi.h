@@ -15,9 +15,7 @@ namespace treadle {
 struct DeviceReport {
     static constexpr std::size_t kPrintWords = std::size_t{1} << 18;
 
-    std::uint32_t fault_state;  // 1 once some thread has taken the record
-    std::uint32_t reserved;
-    std::uint64_t launch;  // that the fault belongs to
+    std::uint64_t launch;  // that the fault belongs to; 0: there is none
     std::int64_t line;
     std::int64_t axis;
     std::int64_t index;
@@ -39,11 +37,19 @@ struct PrintLine {
     std::uint64_t thread;           // linear
 };
 
+// What the threads of a stream's kernels share among themselves, in the GPU's memory.
+struct DeviceScratch {
+    std::uint32_t meeting;        // where the blocks of a grid meet; any value to begin with
+    std::uint32_t lock;           // held by who writes the report's fault
+    std::uint64_t fault_launch;   // whose fault is in the report; 0: none
+    std::uint64_t fault_thread;   // which thread's: number of the block << 32 | number in the block
+};
+
 struct LaunchTail {
     DeviceReport* report;
     std::uint64_t launch;   // tells launches apart, in their order
     std::uint64_t grid_x;   // of the program's grid; a block of the device may run several of its blocks
-    std::uint64_t meeting;  // address of a counter, for grids that meet
+    DeviceScratch* scratch;
     std::uint64_t patience_ns;  // of threads that wait for another
 };
 inline constexpr std::size_t kTailWords = sizeof(LaunchTail) / 8;

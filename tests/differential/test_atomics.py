@@ -80,8 +80,7 @@ def operands(dtype, n, seed):
 
 
 @pytest.mark.parametrize(("name", "dtype"), CASES)
-def test_scattered(name, dtype):
-    # One block of one packet's threads after the other runs in one thread here, so the order is that of the threads.
+def test_scattered(name, dtype, on_gpu, orders):
     scattered, _ = kernels(name)
     n = 100
     values = operands(dtype, n, 1)
@@ -91,10 +90,15 @@ def test_scattered(name, dtype):
     a = operands(dtype, 7, 3)
     if dtype in FLOATS:
         a[2] = np.nan if name in ("min", "max", "nanmin", "nanmax") else a[2]
-    expected = a.copy()
+    initial, expected = a.copy(), a.copy()
     old = apply(name, expected, where, values)
     device, device_old = td.array(a), td.zeros(n, dtype)
     scattered[1, n](device, td.array(where), td.array(values), device_old)
+    if on_gpu:
+        rule = RULES[name]
+        orders.check_atomics(initial, where, rule, [values], device_old.get(), device.get())
+        return
+    # The packets of a block run in one thread there, so the order is that of the threads.
     np.testing.assert_array_equal(device.get(), expected)
     np.testing.assert_array_equal(device_old.get(), old)
 
@@ -115,7 +119,7 @@ def test_one_place(name, dtype):
 
 
 @pytest.mark.parametrize("dtype", INTEGERS + FLOATS)
-def test_cas(dtype):
+def test_cas(dtype, on_gpu, orders):
     @cuda.jit
     def swap(a, where, old, new, got):
         i = cuda.grid(1)
@@ -138,8 +142,12 @@ def test_cas(dtype):
                 expected[where[i]] = new[i]
     device, got = td.array(a), td.zeros(n, dtype)
     swap[1, n](device, td.array(where), td.array(old), td.array(new), got)
-    np.testing.assert_array_equal(device.get(), expected)
-    np.testing.assert_array_equal(got.get(), seen)
+    if on_gpu:
+        rule = lambda before, compared, value: value if before == compared else before  # noqa: E731
+        orders.check_atomics(a, where, rule, [old, new], got.get(), device.get())
+    else:
+        np.testing.assert_array_equal(device.get(), expected)
+        np.testing.assert_array_equal(got.get(), seen)
     first, got = td.array(np.array([5], dtype)), td.zeros(4, dtype)
     swap_first[1, 4](first, got)
     assert first.get()[0] == 6

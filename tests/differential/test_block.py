@@ -322,6 +322,7 @@ def line_of(function, text):
     return first + next(i for i, line in enumerate(lines) if text in line)
 
 
+@pytest.mark.cpu("a GPU lets threads pass a barrier that others miss")
 def test_divergent_barrier_names_the_branch():
     @cuda.jit
     def parted(out):
@@ -342,6 +343,7 @@ def test_divergent_barrier_names_the_branch():
     assert (out.get() == np.arange(64)).all()
 
 
+@pytest.mark.cpu("a GPU lets threads pass a barrier that others miss")
 def test_two_barriers_at_once_are_named():
     @cuda.jit
     def apart(out):
@@ -360,6 +362,7 @@ def test_two_barriers_at_once_are_named():
         assert f"line {line_of(apart, text)}" in str(error.value)
 
 
+@pytest.mark.cpu("a GPU lets threads pass a barrier that others miss")
 def test_divergent_loop_with_a_barrier():
     @cuda.jit
     def uneven(out):
@@ -474,7 +477,7 @@ def test_many_launches_of_many_shapes_keep_apart():
 
 
 @pytest.mark.parametrize("count", (100, 5000, 65536))
-def test_large_local_arrays(count):
+def test_large_local_arrays(count, on_gpu):
     @cuda.jit
     def alone(out):
         a = cuda.local.array(count, np.float64)
@@ -494,6 +497,10 @@ def test_large_local_arrays(count):
 
     for kernel in (alone, together):
         out = td.zeros(48)
+        if on_gpu and 8 * count > 511 * 1024:
+            with pytest.raises(CompileError, match="local arrays: expected at most 523264 bytes"):
+                kernel[1, 48](out)
+            continue
         kernel[1, 48](out)
         np.testing.assert_array_equal(out.get(), 3 * np.arange(48.0))
 

@@ -316,7 +316,7 @@ def outside(x, out):
     i = cuda.grid(1)
     out[i] = x[i + 5] + x[2 * i] + x[i - 3]
     out[i + 7] = 1
-    out[i - 200] = 2
+    out[i - 600] = 2
 
 
 @pytest.mark.parametrize(("grid", "block"), LINES)

@@ -55,17 +55,22 @@ def device_array(
     >>> cuda.device_array((3, 4), "float32", order="F").strides
     (4, 12)
     """
-    from treadle._creation import empty
+    return new_device_array(shape, dtype, strides, order)
+
+
+def new_device_array(shape: Any, dtype: Any, strides: Any, order: str, shared: str = "") -> ndarray:
+    """``device_array``; shared: "pinned" or "managed" for memory that the host reaches too."""
+    from treadle._creation import new_array
 
     if order not in ("C", "F"):
         raise ValueError(f"device_array: order: expected 'C' or 'F', got {order!r}")
-    if strides is None:
-        return empty(shape, dtype, order)
-    dense = empty(shape, dtype)
-    return _strided(dense.shape, strides, dense._dtype_name) if dense.size and dense.ndim else dense
+    dense = new_array(shape, dtype, "C" if strides is not None else order, "device_array", shared)
+    if strides is None or not dense.size or not dense.ndim:
+        return dense
+    return _strided(dense.shape, strides, dense._dtype_name, shared)
 
 
-def _strided(extents: tuple[int, ...], strides: Any, name: str) -> ndarray:
+def _strided(extents: tuple[int, ...], strides: Any, name: str, shared: str) -> ndarray:
     """A device array with given strides, at least one dimension and one element."""
     steps = tuple(strides) if np.iterable(strides) else (operator.index(strides),)
     if len(steps) != len(extents):
@@ -83,7 +88,9 @@ def _strided(extents: tuple[int, ...], strides: Any, name: str) -> ndarray:
                 f"for shape {extents}"
             )
     spans = [steps[axis] // unit for axis, unit in zip(axes, units, strict=True)]
-    dense = _treadle.empty((extents[axes[0]], *spans), name)
+    from treadle._creation import new_array
+
+    dense = new_array((extents[axes[0]], *spans), name, "C", "device_array", shared)
     corner = dense._get((slice(None), *map(slice, inner[:-1]), 0))
     return corner._transpose([axes.index(axis) for axis in range(len(axes))])
 
@@ -91,9 +98,13 @@ def _strided(extents: tuple[int, ...], strides: Any, name: str) -> ndarray:
 def device_array_like(ary: Any, stream: Any = 0) -> ndarray:
     """A new device array with the shape, dtype and order of ``ary`` (host or device); elements have any value. Raises: as
     ``device_array``."""
+    return device_array(ary.shape, ary.dtype, order=order_of(ary), stream=stream)
+
+
+def order_of(ary: Any) -> str:
+    """In which order a new array like ``ary`` is dense."""
     flags = ary.flags
-    fortran = flags["F_CONTIGUOUS"] and not flags["C_CONTIGUOUS"]
-    return device_array(ary.shape, ary.dtype, order="F" if fortran else "C", stream=stream)
+    return "F" if flags["F_CONTIGUOUS"] and not flags["C_CONTIGUOUS"] else "C"
 
 
 def is_cuda_array(obj: Any) -> bool:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from treadle.cuda._contexts import Context
 
 
-# CUDA's names of attributes that the CPU device has a value for, by where the value stands.
+# CUDA's names of attributes, by where the value stands.
 _CUDA_NAMES: dict[str, tuple[str, int | None]] = {
     "MAX_THREADS_PER_BLOCK": ("max_threads_per_block", None),
     "MAX_BLOCK_DIM_X": ("max_block", 0),
@@ -24,18 +24,18 @@ _CUDA_NAMES: dict[str, tuple[str, int | None]] = {
     "MULTIPROCESSOR_COUNT": ("multiprocessors", None),
     "COMPUTE_CAPABILITY_MAJOR": ("compute_capability", 0),
     "COMPUTE_CAPABILITY_MINOR": ("compute_capability", 1),
+    "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": ("shared_bytes_per_block_optin", None),
+    "PCI_DOMAIN_ID": ("pci", 0),
+    "PCI_BUS_ID": ("pci", 1),
+    "PCI_DEVICE_ID": ("pci", 2),
 }
-# The same for every CPU device: managed memory is one memory, and the device does work while it is copied to.
+# The same for every device: managed memory is one memory, and the device does work while it is copied to.
 _CUDA_FACTS = {
     "UNIFIED_ADDRESSING": 1,
     "CAN_MAP_HOST_MEMORY": 1,
     "MANAGED_MEMORY": 1,
     "CONCURRENT_KERNELS": 1,
     "CONCURRENT_MANAGED_ACCESS": 1,
-    "INTEGRATED": 1,
-    "PCI_BUS_ID": 0,
-    "PCI_DEVICE_ID": 0,
-    "PCI_DOMAIN_ID": 0,
 }
 
 
@@ -43,28 +43,37 @@ class Device:
     """A device of this process; ``Device(0)`` or ``Device()`` is the current one. A context manager that makes it current."""
 
     def __init__(self, device: int | Device | None = None) -> None:
-        self.id: int = device.id if isinstance(device, Device) else 0 if device is None else int(device)
+        self.id: int = (
+            device.id if isinstance(device, Device) else _treadle.device_index() if device is None else int(device)
+        )
+        self._before: list[int] = []
         count = _treadle.device_count()
         if not 0 <= self.id < count:
             raise ValueError(f"device: expected a number from 0 to {count - 1}, got {self.id}")
 
     def synchronize(self) -> None:
-        """Waits for all work on all streams. Raises what kernels reported since the last wait."""
-        _treadle.synchronize()
+        """Waits for all work on all its streams. Raises what kernels reported since the last wait."""
+        with self:
+            _treadle.synchronize()
 
     def use(self) -> None:
-        """Makes this the current device."""
+        """Makes this the current device of the calling thread."""
+        if _treadle.device_index() != self.id:
+            _treadle.set_device(self.id)
 
     def __enter__(self) -> Device:
+        self._before.append(_treadle.device_index())
+        self.use()
         return self
 
     def __exit__(self, *error: object) -> None:
-        return None
+        Device(self._before.pop()).use()
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """Facts about the device: name, multiprocessors, limits, compute capability, memory, target."""
-        return _treadle.attributes()
+        """Facts about the device: name, kind (cpu or cuda), multiprocessors, limits, compute capability, memory, target."""
+        with self:
+            return _treadle.attributes()
 
     @property
     def name(self) -> bytes:
@@ -73,10 +82,11 @@ class Device:
 
     @property
     def uuid(self) -> str:
-        """A number that names the device among all, made of its name and number."""
+        """A text that names the device among all of this machine, made of its name and number."""
         import uuid
 
-        return f"CPU-{uuid.uuid5(uuid.NAMESPACE_OID, f'{self.name!r} {self.id}')}"
+        kind = {"cpu": "CPU", "cuda": "GPU"}[self.attributes["kind"]]
+        return f"{kind}-{uuid.uuid5(uuid.NAMESPACE_OID, f'{self.name!r} {self.id}')}"
 
     @property
     def supports_float16(self) -> bool:
@@ -89,13 +99,15 @@ class Device:
             key, item = _CUDA_NAMES[name]
             value = self.attributes[key]
             return value if item is None else value[item]
+        if name == "INTEGRATED":
+            return int(self.attributes["kind"] == "cpu")
         if name in _CUDA_FACTS:
             return _CUDA_FACTS[name]
         raise AttributeError(f"{type(self).__name__}: expected the name of an attribute, got '{name}'")
 
     @property
     def compute_capability(self) -> tuple[int, int]:
-        """What code that asks for NVIDIA's compute capability is told."""
+        """NVIDIA's compute capability; on the CPU device what code that asks for it is told."""
         return self.attributes["compute_capability"]
 
     @property
@@ -107,8 +119,9 @@ class Device:
     @property
     def mem_info(self) -> tuple[int, int]:
         """Free and total bytes of memory."""
-        total = self.attributes["total_bytes"]
-        return total - _treadle.memory_use()[0], total
+        with self:
+            total = _treadle.attributes()["total_bytes"]
+            return total - _treadle.memory_use()[0], total
 
     def get_primary_context(self) -> Context:
         """The context of the device: it has one."""
@@ -119,8 +132,9 @@ class Device:
     def reset(self) -> None:
         """Waits for all work and gives the memory kept for reuse back to the system. Arrays that are alive stay valid.
         Raises what kernels reported."""
-        _treadle.synchronize()
-        _treadle.release_cached_memory()
+        with self:
+            _treadle.synchronize()
+            _treadle.release_cached_memory()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Device) and other.id == self.id
@@ -143,8 +157,10 @@ def get_current_device() -> Device:
 
 
 def select_device(device_id: int) -> Device:
-    """Makes a device current and returns it. Raises ValueError for a number that no device has."""
-    return Device(device_id)
+    """Makes a device current for the calling thread and returns it. Raises ValueError for a number that no device has."""
+    device = Device(device_id)
+    device.use()
+    return device
 
 
 def is_available() -> bool:

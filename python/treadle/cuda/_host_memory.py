@@ -9,26 +9,35 @@ from typing import Any
 import numpy as np
 
 from treadle import _treadle
-from treadle.cuda._arrays import device_array, device_array_like, to_device
-from treadle.cuda._host_visible import HostVisibleArray, host_visible
+from treadle.cuda._arrays import new_device_array, order_of, to_device
+from treadle.cuda._host_visible import HostVisibleArray, host_memory, host_visible
 
 
 def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C") -> np.ndarray:
-    """A new NumPy array in host memory that copies to and from the device read best: on the CPU device any host memory is that.
-    Elements have any value. Raises TypeError, ValueError for a bad shape, dtype, order or strides."""
+    """A new NumPy array in page-locked host memory, which copies to and from a GPU read best; on the CPU device any host memory is
+    that. Elements have any value. Raises TypeError, ValueError for a bad shape, dtype, order or strides; OutOfMemoryError."""
     if order not in ("C", "F"):
         raise ValueError(f"pinned_array: order: expected 'C' or 'F', got {order!r}")
+    extents = np.atleast_1d(shape)
+    itemsize = np.dtype(dtype).itemsize
     if strides is None:
-        return np.empty(shape, dtype, order)  # type: ignore[call-overload]
-    extents, steps = np.atleast_1d(shape), np.atleast_1d(strides)
-    reach = np.dtype(dtype).itemsize + int(((extents - 1) * steps).sum()) if extents.all() else 0
-    return np.ndarray(shape, dtype, buffer=np.empty(max(reach, 0), np.uint8), strides=tuple(steps))
+        memory = _page_locked(itemsize * int(np.prod(extents, dtype=np.int64)))
+        return np.ndarray(shape, dtype, buffer=memory, order=order)  # type: ignore[call-overload]
+    steps = np.atleast_1d(strides)
+    reach = itemsize + int(((extents - 1) * steps).sum()) if extents.all() else 0
+    return np.ndarray(shape, dtype, buffer=_page_locked(reach), strides=tuple(steps))
+
+
+def _page_locked(size: int) -> np.ndarray:
+    """Bytes of memory that stay where they are."""
+    if _treadle.device_kind() == "cpu" or size <= 0:
+        return np.empty(max(size, 0), np.uint8)
+    return host_memory(_treadle.empty_shared((size,), "uint8", False))
 
 
 def pinned_array_like(ary: Any) -> np.ndarray:
     """A new pinned array with the shape, dtype and order of ``ary``."""
-    fortran = ary.flags["F_CONTIGUOUS"] and not ary.flags["C_CONTIGUOUS"]
-    return pinned_array(ary.shape, ary.dtype, order="F" if fortran else "C")
+    return pinned_array(ary.shape, ary.dtype, order=order_of(ary))
 
 
 def _check_host(what: str, arylist: tuple[Any, ...]) -> None:
@@ -39,8 +48,8 @@ def _check_host(what: str, arylist: tuple[Any, ...]) -> None:
 
 @contextlib.contextmanager
 def pinned(*arylist: Any) -> Iterator[None]:
-    """A context in which the host arrays are page-locked: on the CPU device nothing has to be done. Raises TypeError for anything but
-    NumPy arrays."""
+    """A context in which copies of the host arrays need not wait for each other. They are not page-locked: ``pinned_array`` makes
+    arrays that are. Raises TypeError for anything but NumPy arrays."""
     _check_host("pinned", arylist)
     yield
 
@@ -81,12 +90,12 @@ def mapped_array(
     >>> x.sum()
     np.int64(15)
     """
-    return host_visible(device_array(shape, dtype, strides, order, stream))
+    return host_visible(new_device_array(shape, dtype, strides, order, "pinned"))
 
 
 def mapped_array_like(ary: Any, stream: Any = 0, portable: bool = False, wc: bool = False) -> HostVisibleArray:
     """A new mapped array with the shape, dtype and order of ``ary``. Raises: as ``mapped_array``."""
-    return host_visible(device_array_like(ary, stream))
+    return host_visible(new_device_array(ary.shape, ary.dtype, None, order_of(ary), "pinned"))
 
 
 def managed_array(
@@ -97,6 +106,6 @@ def managed_array(
     stream: Any = 0,
     attach_global: bool = True,
 ) -> HostVisibleArray:
-    """A new array in memory that host and device share: on the CPU device the same as ``mapped_array``. attach_global: without effect,
-    since one device can reach it. Raises: as ``device_array``."""
-    return host_visible(device_array(shape, dtype, strides, order, stream))
+    """A new array in memory that host and device share and that moves to where it is used: on the CPU device the same as
+    ``mapped_array``. attach_global: without effect, since every device can reach it. Raises: as ``device_array``."""
+    return host_visible(new_device_array(shape, dtype, strides, order, "managed"))

@@ -67,8 +67,9 @@ void Emitter::meet_grid(const Thread& thread) {
         read(In::nvvm_read_ptx_sreg_nctaid_z));
     Value* rest = builder_.CreateSub(builder_.getInt32(0x80000001U), blocks);
     Value* is_first = builder_.CreateICmpEQ(linear_block(thread), i64(0));
+    static_assert(offsetof(DeviceScratch, meeting) == 0);
     Value* counter =
-        builder_.CreateIntToPtr(tail_word(offsetof(LaunchTail, meeting)), builder_.getPtrTy(kGlobal));
+        builder_.CreateIntToPtr(tail_word(offsetof(LaunchTail, scratch)), builder_.getPtrTy(kGlobal));
     Value* old = builder_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, counter,
                                           builder_.CreateSelect(is_first, rest, builder_.getInt32(1)), llvm::Align(4),
                                           llvm::AtomicOrdering::Monotonic);

@@ -65,6 +65,7 @@ void Emitter::emit_loop(const ir::Op& op) {
     llvm::BasicBlock* header = block("loop");
     llvm::BasicBlock* body = block("loop_body");
     llvm::BasicBlock* left = op.regions[4].empty() ? exits_.loop_exit : block("loop_left");
+    if (op.index == 1) ++waiting_;
     llvm::AllocaInst* since = op.index == 1 ? slot(builder_.getInt64Ty(), "since") : nullptr;
     if (since != nullptr)
         builder_.CreateStore(builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_globaltimer, {}, {}), since);
@@ -85,6 +86,7 @@ void Emitter::emit_loop(const ir::Op& op) {
     if (since != nullptr) watch(op, since);
     builder_.CreateBr(header);
     builder_.SetInsertPoint(exits_.loop_exit);
+    if (op.index == 1) --waiting_;
     exits_ = outer;
 }
 

@@ -22,6 +22,7 @@ Emitter::Emitter(llvm::Module& module, const ir::Function& function, int threads
 }
 
 void Emitter::run(const char* entry, int copies) {
+    threads_.assign(static_cast<std::size_t>(copies), {});
     make_kernel(entry);
     end_ = block("end");
     make_threads(copies);
@@ -45,6 +46,11 @@ void Emitter::make_kernel(const char* entry) {
     annotate("kernel", 1);
     // Without it the assembler may take more registers than the largest block leaves to a thread.
     annotate("maxntidx", threads_per_block_);
+    // What only moves data needs all the threads that the GPU has room for.
+    constexpr int kLight = 60;
+    int ops = 0;
+    ir::walk(function_.body, [&](const ir::Op&) { ++ops; });
+    if (threads_.size() > 1 && ops <= kLight) annotate("minctasm", 2048 / threads_per_block_);
     builder_.SetInsertPoint(block("entry"));
 }
 
@@ -54,7 +60,6 @@ Emitter::Value* Emitter::tail_word(std::size_t offset) {
 
 void Emitter::make_threads(int copies) {
     const auto count = static_cast<unsigned>(copies);
-    threads_.assign(count, {});
     active_.clear();
     Value* device_block = builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {}, {});
     Value* first = copies == 1 ? device_block : builder_.CreateMul(device_block, builder_.getInt32(count));

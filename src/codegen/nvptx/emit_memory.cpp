@@ -161,8 +161,12 @@ void Emitter::guarded(const ir::Op& op, Thread& thread, const Access& access) {
 
 Emitter::Value* Emitter::reach(const ir::Op& op, Thread& thread, Value* address) {
     const llvm::Align align(static_cast<std::uint64_t>(size_of(op.elem)));
-    if (op.code == Opcode::Load)
-        return from_memory(builder_.CreateAlignedLoad(memory_type(op.elem), address, align), op.elem);
+    if (op.code == Opcode::Load) {
+        llvm::LoadInst* load = builder_.CreateAlignedLoad(memory_type(op.elem), address, align);
+        // What another thread is to change must be read anew in every round.
+        load->setVolatile(waiting_ != 0);
+        return from_memory(load, op.elem);
+    }
     if (op.code == Opcode::Store) {
         builder_.CreateAlignedStore(to_memory(get(thread, op.operands.back()), op.elem), address, align);
         return nullptr;

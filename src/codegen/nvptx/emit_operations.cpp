@@ -94,7 +94,16 @@ Emitter::Value* Emitter::value_of(const ir::Op& op, Thread& thread) {
     const DType type = dtype(op.operands[0]);
     if (op.code == Opcode::Cast && is_float(type) && is_integer(op.type.dtype) && op.index != 1)
         return saturated(op, operands[0], type);
+    if (type == DType::Int16 && (op.code == Opcode::Neg || op.code == Opcode::Abs)) return of_short(op, operands[0]);
     return arithmetic(op, operands, type);
+}
+
+// ptxas (seen in 13.0) takes neg.s16 and abs.s16 of -32768 for 32768 where the result is widened.
+Emitter::Value* Emitter::of_short(const ir::Op& op, Value* value) {
+    auto* type = llvm::FunctionType::get(builder_.getInt16Ty(), {builder_.getInt16Ty()}, false);
+    const std::string code = op.code == Opcode::Neg ? "neg.s32" : "abs.s32";
+    const std::string text = "{ .reg .b32 t; cvt.s32.s16 t, $1; " + code + " t, t; cvt.u16.u32 $0, t; }";
+    return builder_.CreateCall(llvm::InlineAsm::get(type, text, "=h,h", /*hasSideEffects=*/false), {value});
 }
 
 // The machine's conversions saturate; only NaN needs a word, and types of fewer than 32 bits.

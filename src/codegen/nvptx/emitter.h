@@ -62,6 +62,7 @@ private:
     Value* thread_query(const ir::Op& op, const Thread& thread);
     Value* get(const Thread& thread, ir::ValueId id) const { return thread.values[id]; }
     DType dtype(ir::ValueId id) const { return function_.values[id].dtype; }
+    Value* of_short(const ir::Op& op, Value* value);
     Value* saturated(const ir::Op& op, Value* value, DType from);
     // emit_control.cpp
     void emit_if(const ir::Op& op);
@@ -102,6 +103,7 @@ private:
     std::vector<Thread> threads_;
     std::vector<Thread*> active_;  // for which operations are emitted now
     Exits exits_;
+    int waiting_ = 0;  // loops around that wait for other threads
     llvm::BasicBlock* end_ = nullptr;
     std::vector<llvm::Constant*> tables_;
     llvm::GlobalVariable* shared_ = nullptr;

@@ -55,6 +55,12 @@ CudaKernel::CudaKernel(CudaDevice& device, const Artifact& artifact, std::shared
     check(cu.func_get_attribute(&registers, kRegisters, function), "cuFuncGetAttribute");
     check(cu.func_get_attribute(&local_bytes, kLocalBytes, function), "cuFuncGetAttribute");
     check(cu.func_get_attribute(&max_threads, kMaxThreadsOfFunction, function), "cuFuncGetAttribute");
+    constexpr int kMostLocalBytes = 511 << 10;
+    if (local_bytes > kMostLocalBytes) {
+        throw Error(ErrorKind::Compile, "[" + debug->name + "] local arrays: expected at most " +
+                                            std::to_string(kMostLocalBytes) + " bytes a thread on a GPU, got " +
+                                            std::to_string(local_bytes));
+    }
     if (artifact.shares_memory) {
         check(cu.func_set_attribute(function, kMaxDynamicShared, device.attributes().shared_bytes_per_block_optin),
               "cuFuncSetAttribute");

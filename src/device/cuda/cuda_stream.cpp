@@ -41,7 +41,7 @@ CudaStream::~CudaStream() {
     if (owned_) cu.stream_synchronize(stream_);
     device_.leave(*this);
     if (report_ != nullptr) cu.mem_free_host(report_);
-    if (meeting_ != 0) cu.mem_free(meeting_);
+    if (scratch_ != 0) cu.mem_free(scratch_);
     if (owned_) cu.stream_destroy(stream_);
     cu.ctx_pop_current(&popped);
 }
@@ -64,8 +64,8 @@ DeviceReport* CudaStream::report() {
         check(driver().mem_host_alloc(&memory, sizeof(DeviceReport), kMappedHostMemory), "cuMemHostAlloc");
         std::memset(memory, 0, offsetof(DeviceReport, prints));
         report_ = static_cast<DeviceReport*>(memory);
-        check(driver().mem_alloc(&meeting_, 64), "cuMemAlloc");
-        check(driver().memset_async(meeting_, 0, 64, stream_), "cuMemsetD8Async");
+        check(driver().mem_alloc(&scratch_, sizeof(DeviceScratch)), "cuMemAlloc");
+        check(driver().memset_async(scratch_, 0, sizeof(DeviceScratch), stream_), "cuMemsetD8Async");
     }
     return report_;
 }
@@ -97,7 +97,7 @@ void CudaStream::launch(const Launch& launch) {
     if (kernel.reports || kernel.meets_grid) {
         tail.report = report();
         tail.launch = device_.next_launch(kernel.number);
-        tail.meeting = meeting_;
+        tail.scratch = reinterpret_cast<DeviceScratch*>(scratch_);
         tail.patience_ns = patience_ns();
     }
     SmallVector<std::uint64_t, 64> words(launch.params.size() + kTailWords);
@@ -255,14 +255,18 @@ void CudaStream::deliver() {
                         8 * std::min<std::uint64_t>(report_->print_cursor, DeviceReport::kPrintWords));
             report_->print_cursor = 0;
         }
-        if (report_ != nullptr && report_->fault_state != 0) {
+        if (report_ != nullptr && report_->launch != 0) {
             const std::shared_ptr<const KernelDebug> debug = device_.kernel_of(report_->launch);
             FaultRecord record{report_->line, report_->axis, report_->index, report_->rank, {}, {}, {}};
             std::copy_n(report_->shape, FaultRecord::kMostAxes, record.shape);
             std::copy_n(report_->block, 3, record.block);
             std::copy_n(report_->thread, 3, record.thread);
             if (!fault) fault = fault_error(record, debug.get());
-            report_->fault_state = 0;
+            report_->launch = 0;
+            const ContextScope scope(device_.context());
+            constexpr std::size_t kFaults = offsetof(DeviceScratch, fault_launch);
+            check(driver().memset_async(scratch_ + kFaults, 0, sizeof(DeviceScratch) - kFaults, stream_),
+                  "cuMemsetD8Async");
         }
     }
     if (!lines.empty() && print_sink() != nullptr) print_sink()(lines);

@@ -46,7 +46,7 @@ private:
     bool owned_;
     std::mutex mutex_;
     DeviceReport* report_ = nullptr;
-    CuPointer meeting_ = 0;
+    CuPointer scratch_ = 0;  // a DeviceScratch
     std::exception_ptr fault_;
 };
 
