@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "base/error.h"
+#include "interop.h"
 #include "module.h"
 #include "runtime/compiler_loader.h"
 #include "runtime/function.h"
@@ -124,6 +125,7 @@ struct ArgumentContext {
     const std::string& kernel;
     bool copies_host_arrays;
     nb::list keeps;  // what was made for the launch
+    ForeignStreams streams;
 };
 
 void add_any_argument(Arguments& arguments, nb::handle value, const std::string& name, ArgumentContext& context) {
@@ -139,7 +141,7 @@ void add_any_argument(Arguments& arguments, nb::handle value, const std::string&
             add_any_argument(arguments, item, name + "[" + std::to_string(number++) + "]", context);
         return;
     }
-    if (add_argument(arguments, value)) return;
+    if (add_argument(arguments, value) || add_foreign_array(arguments, value, name, context.streams)) return;
     const nb::object converted = nb::module_::import_("treadle._convert")
                                      .attr("argument")(value, context.kernel, name, context.copies_host_arrays);
     context.keeps.append(converted);
@@ -195,14 +197,17 @@ void launch(const Launcher& self, nb::args args, nb::kwargs keywords) {
     }
     static thread_local Arguments arguments;
     arguments.clear();
-    ArgumentContext context{self.function->name(), self.copies_host_arrays, {}};
+    ArgumentContext context{self.function->name(), self.copies_host_arrays, {}, {}};
     std::size_t number = 0;
     for (const nb::handle arg : args) {
         // The usual ones first: what needs names or conversions costs more.
         if (!add_argument(arguments, arg)) add_any_argument(arguments, arg, self.names[number], context);
         ++number;
     }
-    self.function->launch(self.shape, self.stream != nullptr ? *self.stream : array::current_stream(), arguments);
+    device::Stream& stream = self.stream != nullptr ? *self.stream : array::current_stream();
+    context.streams.before(stream);
+    self.function->launch(self.shape, stream, arguments);
+    context.streams.after(stream);
 }
 
 nb::tuple last_compile(const runtime::Function& self) {

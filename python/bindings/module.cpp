@@ -12,4 +12,5 @@ NB_MODULE(_treadle, module) {
     bind_operations(module);
     bind_kernel(module);
     bind_cache(module);
+    bind_interop(module);
 }

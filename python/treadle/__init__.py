@@ -16,6 +16,7 @@ from numpy import bool_, float16, float32, float64, int8, int16, int32, int64, n
 
 from treadle import _treadle, cuda, errors, random
 from treadle._array import ndarray
+from treadle._dlpack import from_dlpack
 from treadle._creation import (
     arange,
     array,
@@ -97,6 +98,7 @@ __all__ = [
     "float16",
     "float32",
     "float64",
+    "from_dlpack",
     "full",
     "full_like",
     "get_array_module",

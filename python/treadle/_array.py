@@ -163,7 +163,33 @@ class ArrayMethods(DeviceArrayMethods):
         return self // other, self % other
 
     def __dlpack_device__(self: Any) -> tuple[int, int]:
-        return (1, 0)
+        """DLPack's type and number of the device that holds the memory."""
+        return _treadle.dlpack_device(self)
+
+    def __dlpack__(
+        self: Any,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A capsule with a view of the memory for ``from_dlpack`` of another library; the memory lives as long as it is used there.
+
+        Args: stream: whose work will use it: None or 1 is the legacy default stream, -1 asks for no ordering; the current stream's
+        work comes before it. On the CPU device, and for other devices' memory, the call waits instead. copy: True gives a copy.
+        Raises: BufferError for another device without a copy, and for stream 0.
+        """
+        from treadle._dlpack import export
+
+        return export(self, stream, max_version, dl_device, copy)
+
+    @property
+    def __cuda_array_interface__(self: Any) -> dict[str, Any]:
+        """The memory of an array on a GPU for other libraries, with the current stream. Raises AttributeError on the CPU device."""
+        from treadle._dlpack import cuda_interface
+
+        return cuda_interface(self)
 
     def item(self: Any, *index: Any) -> Any:
         """An element as a Python number: the only one, or the one at an index (of the flattened array, or one number an axis)."""

@@ -119,7 +119,7 @@ def _holds_device_arrays(obj: Any) -> bool:
 
 
 def array(obj: Any, dtype: Any = None, copy: bool = True, order: str = "K", ndmin: int = 0) -> ndarray:
-    """A new device array from a host array, a number, a nested sequence, or a device array (copied).
+    """A new device array from a host array, a number, a nested sequence, or a device array (copied), also one of another library.
 
     Copies host data before it returns. Raises TypeError for dtypes that devices do not have.
 
@@ -127,6 +127,8 @@ def array(obj: Any, dtype: Any = None, copy: bool = True, order: str = "K", ndmi
     >>> td.array([[1, 2], [3, 4]]).sum()
     array(10)
     """
+    if not isinstance(obj, (ndarray, np.ndarray)) and is_cuda_array(obj):
+        obj = as_cuda_array(obj)
     if isinstance(obj, ndarray):
         name = obj._dtype_name if dtype is None else dtype_name(dtype)
         result = obj._astype(name) if copy or name != obj._dtype_name else obj
@@ -143,7 +145,7 @@ def array(obj: Any, dtype: Any = None, copy: bool = True, order: str = "K", ndmi
 
 
 def asarray(obj: Any, dtype: Any = None, order: str = "K") -> ndarray:
-    """A device array of ``obj``; a device array of the right dtype is returned as it is."""
+    """A device array of ``obj``; a device array of the right dtype is returned as it is, and one of another library is shared."""
     return array(obj, dtype, copy=False)
 
 

@@ -143,6 +143,10 @@ public:
     // Waits a while for the work given so far; true when it is done. Throws nothing that kernels reported.
     virtual bool wait_for(std::chrono::milliseconds limit) = 0;
     virtual std::uint64_t handle() const = 0;
+    // A stream of another library, by its driver's handle: this stream's later work comes after its work so far, and its
+    // later work after this stream's. Where streams have no such handles, nothing has to be done.
+    virtual void wait_for_handle(std::uint64_t) {}
+    virtual void order_handle_after(std::uint64_t) {}
 };
 
 struct Attributes {

@@ -108,30 +108,33 @@ def order_of(ary: Any) -> str:
 
 
 def is_cuda_array(obj: Any) -> bool:
-    """Whether ``as_cuda_array`` gives a device array without a copy: device arrays, mapped and managed arrays."""
-    return isinstance(obj, ndarray) or isinstance(obj, HostVisibleArray)
+    """Whether ``as_cuda_array`` gives a device array without a copy: device arrays, mapped and managed arrays, and where a GPU is
+    the device, other libraries' arrays on it."""
+    if isinstance(obj, (ndarray, HostVisibleArray)):
+        return True
+    return _treadle.device_kind() == "cuda" and hasattr(obj, "__cuda_array_interface__")
 
 
 def as_cuda_array(obj: Any, sync: bool = True) -> ndarray:
-    """The device array that ``obj`` is, or whose memory it shares. sync: without effect, since Treadle's arrays need no waiting to be
-    shared.
+    """The device array that ``obj`` is, or whose memory it shares: another library's array on the GPU, by its
+    ``__cuda_array_interface__``. sync: whether later work waits for the stream that the interface names.
 
-    Raises: UnsupportedError for arrays of an NVIDIA GPU (``__cuda_array_interface__``), whose memory the CPU device cannot reach;
-    TypeError for anything else.
+    Raises: UnsupportedError for arrays of a GPU where the CPU is the device, which cannot reach them; TypeError for anything else.
     """
     if isinstance(obj, ndarray):
         return obj
     if isinstance(obj, HostVisibleArray):
         return obj.device_array
     if hasattr(obj, "__cuda_array_interface__"):
-        raise UnsupportedError(
-            "as_cuda_array: obj: the memory of a GPU's array is out of the CPU device's reach: copy it to the host"
-        )
+        return from_cuda_array_interface(obj.__cuda_array_interface__, obj, sync)
     raise TypeError(f"as_cuda_array: obj: expected a device array, got {type(obj).__name__}")
 
 
 def from_cuda_array_interface(desc: Any, owner: Any = None, sync: bool = True) -> ndarray:
-    """A device array of a description of memory on an NVIDIA GPU. Raises UnsupportedError: the CPU device cannot reach it."""
-    raise UnsupportedError(
-        "from_cuda_array_interface: desc: memory of a GPU is out of the CPU device's reach: copy it to the host"
-    )
+    """A device array with the memory on an NVIDIA GPU that ``desc`` describes; ``owner`` is kept alive as long as the array is.
+    sync: as ``as_cuda_array``. Raises UnsupportedError where the CPU is the device, which cannot reach it."""
+    if _treadle.device_kind() == "cpu":
+        raise UnsupportedError(
+            "from_cuda_array_interface: desc: memory of a GPU is out of the CPU device's reach: copy it to the host"
+        )
+    return _treadle.from_cuda_interface(desc, owner, sync)

@@ -48,6 +48,22 @@ CudaStream::~CudaStream() {
 
 std::uint64_t CudaStream::handle() const { return reinterpret_cast<std::uint64_t>(stream_); }
 
+// Work given to second from now on comes after what first has. 1 is another name of the legacy default stream.
+void CudaStream::order(CuStream first, CuStream second) const {
+    const auto plain = [](CuStream stream) { return reinterpret_cast<std::uint64_t>(stream) == 1 ? nullptr : stream; };
+    if (plain(first) == plain(second)) return;
+    const ContextScope scope(device_.context());
+    constexpr unsigned kWithoutTime = 2;
+    CuEvent event = nullptr;
+    check(driver().event_create(&event, kWithoutTime), "cuEventCreate");
+    check(driver().event_record(event, first), "cuEventRecord");
+    check(driver().stream_wait_event(second, event, 0), "cuStreamWaitEvent");
+    driver().event_destroy(event);
+}
+
+void CudaStream::wait_for_handle(std::uint64_t handle) { order(reinterpret_cast<CuStream>(handle), stream_); }
+void CudaStream::order_handle_after(std::uint64_t handle) { order(stream_, reinterpret_cast<CuStream>(handle)); }
+
 void CudaStream::use(std::span<Storage* const> uses) {
     std::uint64_t others = 0;
     const std::uint64_t own = std::uint64_t{1} << slot_;

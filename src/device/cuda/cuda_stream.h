@@ -28,6 +28,8 @@ public:
     bool query() const override;
     bool wait_for(std::chrono::milliseconds limit) override;
     std::uint64_t handle() const override;
+    void wait_for_handle(std::uint64_t handle) override;
+    void order_handle_after(std::uint64_t handle) override;
 
     int slot() const { return slot_; }
     CuStream raw() const { return stream_; }
@@ -36,6 +38,7 @@ public:
 
 private:
     void use(std::span<Storage* const> uses);
+    void order(CuStream first, CuStream second) const;
     DeviceReport* report();
     std::vector<Printed> take_lines();
     void check_cooperative(const CudaKernel& kernel, const Launch& launch, std::size_t shared_bytes) const;
