@@ -101,6 +101,7 @@ void copy_from_host(const Array& self, nb::handle buffer) {
         const UnlockedWait unlocked;
         device::Stream& stream = array::current_stream();
         device::Storage* uses[] = {self.storage().get()};
+        stream.count(device::Count::BytesToDevice, static_cast<std::uint64_t>(view.len));
         stream.copy(self.data(), view.buf, static_cast<std::size_t>(view.len), uses);
         if (!stream.query()) stream.synchronize();
     }
@@ -122,6 +123,7 @@ void copy_to_host(const Array& self, nb::handle buffer) {
             const UnlockedWait unlocked;
             device::Stream& stream = array::current_stream();
             device::Storage* uses[] = {source.storage().get()};
+            stream.count(device::Count::BytesToHost, static_cast<std::uint64_t>(view.len));
             stream.copy(view.buf, source.data(), static_cast<std::size_t>(view.len), uses);
             stream.synchronize();
         }

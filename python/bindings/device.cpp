@@ -55,6 +55,7 @@ void show(const std::vector<device::Printed>& lines) {
 
 void synchronize() {
     device::Device& device = device::current_device();
+    device::counters().add(device::Count::Synchronizations);
     wait_interruptibly([&](auto limit) { return device.wait_for(limit); });
     device.synchronize();
 }
@@ -75,9 +76,19 @@ void interpreter_ends() {
 }
 
 void synchronize_stream(device::Stream& stream) {
+    stream.count(device::Count::Synchronizations);
     wait_interruptibly([&](auto limit) { return stream.wait_for(limit); });
     stream.synchronize();
 }
+
+nb::dict counts_of(const device::Counters& counters) {
+    nb::dict result;
+    for (std::size_t i = 0; i < device::kCounts; ++i)
+        result[device::kCountNames[i].data()] = counters.of(static_cast<device::Count>(i));
+    return result;
+}
+nb::dict counts() { return counts_of(device::counters()); }
+nb::dict counts_of_stream(const device::Stream& stream) { return counts_of(stream.counted); }
 
 void release_cached_memory() { device::current_device().release_cached_memory(); }
 std::shared_ptr<device::Stream> default_stream() { return device::current_device().default_stream(); }
@@ -89,6 +100,7 @@ void set_device(int index) {
     // The thread's stream was one of the device before.
     array::set_current_stream(nullptr);
 }
+std::shared_ptr<device::Stream> stream_of(std::uint64_t handle) { return device::current_device().stream_of(handle); }
 std::shared_ptr<device::Event> create_event() { return device::current_device().create_event(); }
 
 }  // namespace
@@ -108,18 +120,21 @@ void bind_device(nb::module_& module) {
         .def("query", &device::Stream::query)
         .def("record", &device::Stream::record, nb::arg("event"))
         .def("wait", &device::Stream::wait, nb::arg("event"))
-        .def_prop_ro("handle", &device::Stream::handle);
+        .def_prop_ro("handle", &device::Stream::handle)
+        .def_prop_ro("counts", &counts_of_stream);
     nb::class_<device::Event>(module, "Event")
         .def("synchronize", &device::Event::synchronize, unlocked)
         .def("query", &device::Event::query)
         .def("elapsed_ms", &device::Event::elapsed_ms, nb::arg("since"));
     module.def("attributes", &attributes);
+    module.def("counts", &counts);
     module.def("memory_use", &memory_use);
     device::set_print_sink(show);
     module.def("synchronize", &synchronize);
     module.def("release_cached_memory", &release_cached_memory);
     module.def("default_stream", &default_stream);
     module.def("create_stream", &create_stream, nb::arg("blocking"));
+    module.def("stream_of", &stream_of, nb::arg("handle"));
     module.def("create_event", &create_event);
     module.def("current_stream", &array::current_stream_ref);
     module.def("set_current_stream", &array::set_current_stream, nb::arg("stream").none());
@@ -128,6 +143,7 @@ void bind_device(nb::module_& module) {
     module.def("set_device", &set_device, nb::arg("index"));
     module.def("device_kind", &device::device_kind);
     module.def("gpu_problem", &device::gpu_problem);
+    module.def("driver_version", &device::driver_version);
 }
 
 }  // namespace treadle::bindings

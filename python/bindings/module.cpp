@@ -13,4 +13,5 @@ NB_MODULE(_treadle, module) {
     bind_kernel(module);
     bind_cache(module);
     bind_interop(module);
+    bind_foreign_kernels(module);
 }

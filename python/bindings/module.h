@@ -50,6 +50,7 @@ void bind_operations(nb::module_& module);
 void bind_kernel(nb::module_& module);
 void bind_cache(nb::module_& module);
 void bind_interop(nb::module_& module);
+void bind_foreign_kernels(nb::module_& module);
 
 // conversions.cpp
 DType to_dtype(nb::handle name);            // from NumPy's type string or Treadle's name

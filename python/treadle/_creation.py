@@ -13,6 +13,7 @@ from treadle import _treadle
 from treadle._array import ndarray
 from treadle._convert import from_host, to_host
 from treadle._types import default_float, dtype_name
+from treadle.cuda._arrays import as_cuda_array, is_cuda_array
 
 
 def _shape(shape: Any) -> tuple[int, ...]:

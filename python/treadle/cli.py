@@ -27,6 +27,7 @@ def main(argv: list[str] | None = None) -> int:
     commands.add_parser(
         "run", help="run a program whose cupy and numba.cuda are Treadle: treadle run [-m MODULE | -c CODE | FILE] ARGS"
     )
+    commands.add_parser("doctor", help="look for CUDA's components, say whether they fit together and what to install")
     commands.add_parser("info", help="show the device, versions and directories")
     cache = commands.add_parser("cache", help="look at or empty the cache of compiled kernels")
     cache.add_argument("action", choices=["list", "clear", "prefill"])
@@ -48,6 +49,10 @@ def _version() -> str:
 def _answer(chosen: argparse.Namespace) -> int:
     if chosen.command == "info":
         return _info()
+    if chosen.command == "doctor":
+        from treadle import doctor
+
+        return doctor.main()
     if chosen.action == "prefill":
         from treadle._prefill_cache import prefill
 

@@ -31,6 +31,14 @@ _TARGETS = {
     "numba.cuda.cudadrv": "treadle.compat.numba_cudadrv",
 }
 _TARGETS |= {
+    "cuda.core": "treadle.core",
+    "cuda.core.experimental": "treadle.core",
+    "cuda.core.utils": "treadle.core.utils",
+    "cuda.bindings": "treadle.compat.cuda_bindings",
+    "cuda.bindings.nvrtc": "treadle.compat.cuda_nvrtc",
+    "cuda.profiler": "treadle.profiler",
+}
+_TARGETS |= {
     f"numba.cuda.{name}": "treadle.compat.numba_cuda"
     for name in ("api", "args", "compiler", "decorators", "dispatcher")
 }
@@ -195,9 +203,11 @@ def _install() -> None:
     if any(isinstance(finder, _Finder) for finder in sys.meta_path):
         return
     targets = dict(_TARGETS)
+    if "cuda" not in sys.modules and importlib.util.find_spec("cuda") is None:
+        targets["cuda"] = "treadle.compat.cuda_namespace"
     if "numba" not in sys.modules and importlib.util.find_spec("numba") is None:
         targets |= _NUMBA_WITHOUT_NUMBA
-    for name in [name for name in sys.modules if name.split(".")[0] == "cupy" or name.startswith("numba.cuda")]:
+    for name in [name for name in sys.modules if name.split(".")[0] == "cupy" or name.startswith(("numba.cuda", "cuda.core", "cuda.bindings"))]:
         del sys.modules[name]
     if "numba" in sys.modules and hasattr(sys.modules["numba"], "cuda"):
         del sys.modules["numba"].cuda

@@ -160,6 +160,8 @@ std::size_t bytes_of(const Dims& shape, DType dtype) {
 }
 
 Array array_in(device::StorageRef storage, const Dims& shape, DType dtype) {
+    device::counters().add(device::Count::Allocations);
+    device::counters().add(device::Count::AllocatedBytes, storage->size_bytes());
     auto* data = static_cast<char*>(storage->data());
     return {std::move(storage), data, dtype, shape, dense_strides(shape, dtype)};
 }
@@ -251,7 +253,9 @@ void copy_into(const Array& to, const Array& from) {
     }
     if (source.dtype() == to.dtype() && source.is_c_contiguous() && to.is_c_contiguous()) {
         device::Storage* uses[] = {to.storage().get(), source.storage().get()};
-        current_stream().copy(to.data(), source.data(), static_cast<std::size_t>(to.size_bytes()), uses);
+        device::Stream& stream = current_stream();
+        stream.count(device::Count::BytesOnDevice, static_cast<std::uint64_t>(to.size_bytes()));
+        stream.copy(to.data(), source.data(), static_cast<std::size_t>(to.size_bytes()), uses);
         return;
     }
     if (is_complex(source.dtype()) && !is_complex(to.dtype()) && !is_bool(to.dtype())) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/artifact.h"
+#include "device/counters.h"
 
 namespace treadle::device {
 
@@ -132,6 +133,12 @@ public:
 class Stream {
 public:
     virtual ~Stream() = default;
+    // Counts for the stream and for the process.
+    void count(Count what, std::uint64_t amount = 1) noexcept {
+        counted.add(what, amount);
+        counters().add(what, amount);
+    }
+    Counters counted;
     virtual void launch(const Launch& launch) = 0;
     // Copies between any memories the device can reach. blocking: returns when it is done.
     virtual void copy(void* to, const void* from, std::size_t size_bytes, std::span<Storage* const> uses) = 0;
@@ -193,6 +200,9 @@ public:
     virtual std::shared_ptr<Kernel> load_kernel(const Artifact& artifact, std::shared_ptr<const KernelDebug> debug) = 0;
     virtual std::shared_ptr<Stream> default_stream() = 0;
     virtual std::shared_ptr<Stream> create_stream(bool blocking) = 0;
+    // The stream with this handle, perhaps somebody else's, which must stay alive. 0 and 1: the default stream; 2: the one
+    // of the calling thread. Throws Error(Device).
+    virtual std::shared_ptr<Stream> stream_of(std::uint64_t handle) = 0;
     virtual std::shared_ptr<Event> create_event() = 0;
     virtual void synchronize() = 0;
     virtual bool wait_for(std::chrono::milliseconds limit) = 0;  // as Stream's, for all streams
@@ -207,6 +217,8 @@ int device_count();
 std::string device_kind();  // "cuda" or "cpu"
 // Why there is no GPU; empty where there is one.
 std::string gpu_problem();
+// CUDA's version that NVIDIA's driver has, 13000 for 13.0; 0 without a driver.
+int driver_version();
 bool device_is_used();  // by this process; without making it
 
 }  // namespace treadle::device

@@ -10,6 +10,7 @@
 #include "device/cpu/cpu_device.h"
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/driver.h"
+#include "device/counters.h"
 #include "device/device.h"
 
 namespace treadle::device {
@@ -100,7 +101,13 @@ void set_current_device(int index) {
 int device_count() { return choice().count; }
 std::string device_kind() { return choice().gpus ? "cuda" : "cpu"; }
 std::string gpu_problem() { return cuda::driver_state().problem; }
+int driver_version() { return cuda::driver_state().version; }
 bool device_is_used() { return made; }
+
+Counters& counters() {
+    static Counters all;
+    return all;
+}
 
 void set_print_sink(PrintSink function) { sink = function; }
 PrintSink print_sink() { return sink; }

@@ -198,6 +198,7 @@ void Function::launch_unchecked(const LaunchShape& shape, device::Stream& stream
     launch.uses = arguments.uses();
     launch.bytes = arguments.bytes();
     launch.work_key = arguments.work_key();
+    stream.count(device::Count::Launches);
     stream.launch(launch);
 }
 

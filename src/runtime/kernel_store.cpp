@@ -57,6 +57,7 @@ std::shared_ptr<device::Kernel> obtain_kernel(const CompileRequest& request, con
             const auto artifact = cache->find(key);
             if (!artifact) continue;
             facts.from_cache = true;
+            device::counters().add(device::Count::CacheHits);
             facts.path = cache->path_of(key);
             debug->texts = lines_of(artifact->texts);
             kernel = device::current_device().load_kernel(*artifact, debug);
@@ -66,6 +67,7 @@ std::shared_ptr<device::Kernel> obtain_kernel(const CompileRequest& request, con
     if (kernel == nullptr) {
         CompilerService& service = compiler();
         const auto loaded = std::chrono::steady_clock::now();
+        device::counters().add(device::Count::Compilations);
         Artifact artifact = service.compile(request);
         device::current_device().finish(artifact);
         debug->texts = lines_of(artifact.texts);

@@ -82,6 +82,19 @@ public:
         return stream;
     }
 
+    std::shared_ptr<Stream> stream_of(std::uint64_t handle) override {
+        if (handle <= 1) return default_stream();
+        if (handle == 2) {
+            static thread_local std::shared_ptr<Stream> own;
+            if (own == nullptr) own = create_stream(true);
+            return own;
+        }
+        for (const auto& stream : all_streams()) {
+            if (stream->handle() == handle) return stream;
+        }
+        throw_device_error("CUDA_ERROR_INVALID_HANDLE", "[stream] no stream has the handle " + std::to_string(handle));
+    }
+
     std::shared_ptr<Event> create_event() override { return std::make_shared<CpuEvent>(scheduler_); }
 
     void synchronize() override {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "device/cuda/cuda_kernel.h"
+#include "device/cuda/cuda_module.h"
 #include "device/cuda/cuda_stream.h"
 
 namespace treadle::device::cuda {
@@ -91,8 +92,12 @@ std::string CudaDevice::code_key() const {
 }
 
 void CudaDevice::finish(Artifact& artifact) {
-    const ContextScope scope(context_);
-    artifact.object = link(artifact.object);
+    try {
+        artifact.object = link_images({artifact.object}, {true});
+    } catch (const Error& error) {
+        TREADLE_CHECK(error.kind() != ErrorKind::Compile, "the driver refuses our PTX: " + std::string(error.what()));
+        throw;
+    }
 }
 
 StorageRef CudaDevice::allocate(std::size_t size_bytes) {
@@ -156,6 +161,21 @@ void CudaDevice::leave(CudaStream& stream) noexcept {
     const std::lock_guard lock(mutex_);
     auto& slot = slots_[static_cast<std::size_t>(stream.slot())];
     if (slot == &stream) slot = nullptr;
+}
+
+std::shared_ptr<Stream> CudaDevice::stream_of(std::uint64_t handle) {
+    check_process();
+    if (handle <= 1) return default_stream_;
+    const std::lock_guard lock(mutex_);
+    for (const auto& weak : streams_) {
+        if (auto stream = weak.lock(); stream != nullptr && stream->handle() == handle) return stream;
+    }
+    const int slot = free_slot();
+    auto stream = std::make_shared<CudaStream>(*this, reinterpret_cast<CuStream>(handle), slot, false);
+    slots_[static_cast<std::size_t>(slot)] = stream.get();
+    std::erase_if(streams_, [](const auto& weak) { return weak.expired(); });
+    streams_.push_back(stream);
+    return stream;
 }
 
 std::shared_ptr<Event> CudaDevice::create_event() {

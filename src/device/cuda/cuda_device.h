@@ -28,6 +28,7 @@ public:
     std::shared_ptr<Kernel> load_kernel(const Artifact& artifact, std::shared_ptr<const KernelDebug> debug) override;
     std::shared_ptr<Stream> default_stream() override;
     std::shared_ptr<Stream> create_stream(bool blocking) override;
+    std::shared_ptr<Stream> stream_of(std::uint64_t handle) override;
     std::shared_ptr<Event> create_event() override;
     void synchronize() override;
     bool wait_for(std::chrono::milliseconds limit) override;

@@ -12,31 +12,8 @@ constexpr int kMaxThreadsOfFunction = 0;
 constexpr int kLocalBytes = 3;
 constexpr int kRegisters = 4;
 constexpr int kMaxDynamicShared = 8;
-constexpr int kErrorLog = 5;
-constexpr int kErrorLogBytes = 6;
-constexpr int kInputPtx = 1;
 
 }  // namespace
-
-std::string link(const std::string& ptx) {
-    const Driver& cu = driver();
-    std::string log(8192, '\0');
-    int options[] = {kErrorLog, kErrorLogBytes};
-    void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
-    CuLinkState state = nullptr;
-    check(cu.link_create(2, options, values, &state), "cuLinkCreate");
-    // The text's end is part of what the driver wants to see.
-    CuResult result = cu.link_add_data(state, kInputPtx, const_cast<char*>(ptx.c_str()), ptx.size() + 1, "kernel",
-                                       0, nullptr, nullptr);
-    void* image = nullptr;
-    std::size_t size = 0;
-    if (result == kSuccess) result = cu.link_complete(state, &image, &size);
-    std::string code;
-    if (result == kSuccess) code.assign(static_cast<const char*>(image), size);
-    cu.link_destroy(state);
-    TREADLE_CHECK(result == kSuccess, "the driver refuses our PTX: " + error_name(result) + "\n" + log.c_str());
-    return code;
-}
 
 CudaKernel::CudaKernel(CudaDevice& device, const Artifact& artifact, std::shared_ptr<const KernelDebug> source)
     : device_(device) {

@@ -24,7 +24,4 @@ private:
     CuModule module_ = nullptr;
 };
 
-// PTX as machine code for the current context's GPU.
-std::string link(const std::string& ptx);
-
 }  // namespace treadle::device::cuda

@@ -68,7 +68,12 @@ void CudaStream::use(std::span<Storage* const> uses) {
     std::uint64_t others = 0;
     const std::uint64_t own = std::uint64_t{1} << slot_;
     for (Storage* storage : uses) {
-        if (storage->owner() == &device_) others |= static_cast<CudaBlock*>(storage)->note_use(own);
+        if (storage->owner() == &device_) {
+            others |= static_cast<CudaBlock*>(storage)->note_use(own);
+        } else if (storage->owner() != nullptr) {
+            throw_device_error("CUDA_ERROR_INVALID_VALUE",
+                               "[stream] expected memory of the stream's GPU, got an array on another GPU: copy it");
+        }
     }
     if (others != 0) device_.order_after(stream_, others);
 }

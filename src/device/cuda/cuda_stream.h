@@ -35,9 +35,10 @@ public:
     CuStream raw() const { return stream_; }
     // What kernels printed is shown, and the first fault thrown. The stream's work must be done.
     void deliver();
+    // Notes that the stream's next work uses this memory. Throws Error(Device) for memory of another GPU.
+    void use(std::span<Storage* const> uses);
 
 private:
-    void use(std::span<Storage* const> uses);
     void order(CuStream first, CuStream second) const;
     DeviceReport* report();
     std::vector<Printed> take_lines();

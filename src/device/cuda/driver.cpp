@@ -25,14 +25,16 @@ Loaded load() {
         loaded.state.problem = "there is no NVIDIA driver (" + std::string(dlerror()) + ")";
         return loaded;
     }
-    const auto find = [&](auto& member, const char* symbol) {
+    const auto find = [&](auto& member, const char* symbol, bool is_needed) {
         member = reinterpret_cast<std::remove_reference_t<decltype(member)>>(dlsym(handle, symbol));
-        if (member == nullptr && loaded.state.problem.empty())
+        if (member == nullptr && is_needed && loaded.state.problem.empty())
             loaded.state.problem = library + " has no " + symbol + ": the driver is too old or damaged";
     };
     Driver& functions = loaded.functions;
-#define TREADLE_CUDA(member, symbol, parameters) find(functions.member, symbol);
+#define TREADLE_CUDA(member, symbol, parameters) find(functions.member, symbol, true);
+#define TREADLE_CUDA_NEWER(member, symbol, parameters) find(functions.member, symbol, false);
 #include "device/cuda/driver.def"
+#undef TREADLE_CUDA_NEWER
 #undef TREADLE_CUDA
     if (!loaded.state.problem.empty()) return loaded;
     const auto name = [&](CuResult result) {

@@ -26,7 +26,9 @@ inline constexpr CuResult kNotReady = 600;
 
 struct Driver {
 #define TREADLE_CUDA(member, symbol, parameters) CuResult(*member) parameters = nullptr;
+#define TREADLE_CUDA_NEWER TREADLE_CUDA
 #include "device/cuda/driver.def"
+#undef TREADLE_CUDA_NEWER
 #undef TREADLE_CUDA
 };
 

@@ -1,0 +1,1 @@
+"""The namespace of ``import cuda``, which holds packages only."""
