@@ -158,4 +158,3 @@ class RawModule:
         pointer.ptr = address
         pointer._array = self  # type: ignore[assignment]
         return pointer
-

@@ -32,9 +32,13 @@ def examine() -> tuple[list[tuple[str, str]], list[str]]:
         rows.append((name, "; ".join(f"{one.path} ({one.source}, {one.major})" for one in copies[:2])))
         majors = {one.major for one in copies if one.major}
         if major and chosen is None:
-            advice.append(f"{name} is of CUDA {min(majors)}, newer than the driver's {major}: {pathfinder.install_hint(name, major)}")
+            advice.append(
+                f"{name} is of CUDA {min(majors)}, newer than the driver's {major}: {pathfinder.install_hint(name, major)}"
+            )
         elif name in ("nvrtc", "nvjitlink", "cudart") and len(majors) > 1:
-            advice.append(f"{name} is there in {len(majors)} major versions ({', '.join(map(str, sorted(majors)))}); {chosen and chosen.path} is used")
+            advice.append(
+                f"{name} is there in {len(majors)} major versions ({', '.join(map(str, sorted(majors)))}); {chosen and chosen.path} is used"
+            )
     headers = pathfinder.find_headers()
     rows.append(("headers", headers or "not found (CUDA C++ can include none of CUDA's)"))
     if not problem and headers is None:

@@ -207,7 +207,11 @@ def _install() -> None:
         targets["cuda"] = "treadle.compat.cuda_namespace"
     if "numba" not in sys.modules and importlib.util.find_spec("numba") is None:
         targets |= _NUMBA_WITHOUT_NUMBA
-    for name in [name for name in sys.modules if name.split(".")[0] == "cupy" or name.startswith(("numba.cuda", "cuda.core", "cuda.bindings"))]:
+    for name in [
+        name
+        for name in sys.modules
+        if name.split(".")[0] == "cupy" or name.startswith(("numba.cuda", "cuda.core", "cuda.bindings"))
+    ]:
         del sys.modules[name]
     if "numba" in sys.modules and hasattr(sys.modules["numba"], "cuda"):
         del sys.modules["numba"].cuda

@@ -28,9 +28,13 @@ class Component:
 
 # One row per component that Treadle can use.
 COMPONENTS: dict[str, Component] = {
-    "nvrtc": Component("nvrtc", "nvidia-cuda-nvrtc", "compiler for CUDA C++", "treadle.core.Program, RawKernel, RawModule"),
+    "nvrtc": Component(
+        "nvrtc", "nvidia-cuda-nvrtc", "compiler for CUDA C++", "treadle.core.Program, RawKernel, RawModule"
+    ),
     "nvjitlink": Component("nvJitLink", "nvidia-nvjitlink", "linker", "LTO IR; the driver links everything else"),
-    "cudart": Component("cudart", "nvidia-cuda-runtime", "CUDA's headers and runtime", "#include of CUDA's headers in CUDA C++"),
+    "cudart": Component(
+        "cudart", "nvidia-cuda-runtime", "CUDA's headers and runtime", "#include of CUDA's headers in CUDA C++"
+    ),
     "cublas": Component("cublas", "nvidia-cublas", "linear algebra", "matrix products on a GPU"),
     "cufft": Component("cufft", "nvidia-cufft", "Fourier transforms", "FFTs on a GPU"),
     "cusolver": Component("cusolver", "nvidia-cusolver", "LAPACK", "solvers on a GPU"),

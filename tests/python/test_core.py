@@ -167,9 +167,13 @@ def test_compile_without_a_gpu():
     assert again.code == code.code and again.symbol_mapping == code.symbol_mapping
     assert compiled(kept, arch="sm_90").code != code.code and len(kept) == 2
     with pytest.raises(CompileError, match='identifier "undeclared" is undefined'):
-        Program("__global__ void f(int* x) { undeclared[0] = 1; }", "c++", ProgramOptions(arch="sm_80")).compile("ptx", cache={})
+        Program("__global__ void f(int* x) { undeclared[0] = 1; }", "c++", ProgramOptions(arch="sm_80")).compile(
+            "ptx", cache={}
+        )
     logs = io.StringIO()
-    Program("__global__ void f() { int unused; }", "c++", ProgramOptions(arch="sm_80")).compile("ptx", logs=logs, cache={})
+    Program("__global__ void f() { int unused; }", "c++", ProgramOptions(arch="sm_80")).compile(
+        "ptx", logs=logs, cache={}
+    )
     assert "unused" in logs.getvalue()
 
 
@@ -272,7 +276,9 @@ def test_linker(gpu):
     options = ProgramOptions(relocatable_device_code=True)
     one = Program('extern "C" __device__ int twice(int x) { return 2 * x; }', "c++", options).compile("cubin")
     other = Program(
-        'extern "C" __device__ int twice(int); extern "C" __global__ void f(int* x) { x[0] = twice(x[0]); }', "c++", options
+        'extern "C" __device__ int twice(int); extern "C" __global__ void f(int* x) { x[0] = twice(x[0]); }',
+        "c++",
+        options,
     )
     for target in ("cubin", "ptx"):
         linked = Linker(one, other.compile(target)).link("cubin")

@@ -80,7 +80,9 @@ class Buffer:
         with _Current(stream):
             self._live()._fill(value)
 
-    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
+    ) -> Any:
         return export(self._live().view(np.int8), stream, max_version, dl_device, copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:

@@ -89,7 +89,9 @@ class Kernel:
 class ObjectCode:
     """Compiled code: ``code_type`` is "cubin" or "ptx". Loaded when its first kernel is asked for."""
 
-    def __init__(self, code: bytes, code_type: str, name: str = "", symbol_mapping: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, code: bytes, code_type: str, name: str = "", symbol_mapping: dict[str, str] | None = None
+    ) -> None:
         self._code = code
         self._code_type = code_type
         self._name = name
@@ -113,7 +115,7 @@ class ObjectCode:
 
     @property
     def code_type(self) -> str:
-        """"cubin" or "ptx"."""
+        """ "cubin" or "ptx"."""
         return self._code_type
 
     @property

@@ -79,7 +79,13 @@ class Program:
         if known is not None:
             return _unpacked(bytes(known), target_type, self._options.name or "")
         code, log, symbols = _treadle.compile_cpp(
-            self._code.encode(), self._options.name or "default_program", flags, [], [], list(name_expressions), target_type == "cubin"
+            self._code.encode(),
+            self._options.name or "default_program",
+            flags,
+            [],
+            [],
+            list(name_expressions),
+            target_type == "cubin",
         )
         if logs is not None and log:
             logs.write(log)
@@ -94,7 +100,9 @@ class Program:
         arch = self._options.arch
         if arch is None:
             if _treadle.device_kind() == "cpu":
-                raise UnsupportedError("compile: arch: expected one such as 'sm_90', since there is no GPU to take it from")
+                raise UnsupportedError(
+                    "compile: arch: expected one such as 'sm_90', since there is no GPU to take it from"
+                )
             major, minor = _treadle.attributes()["compute_capability"]
             arch = f"sm_{major}{minor}"
         if target_type == "ptx":

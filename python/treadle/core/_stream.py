@@ -54,14 +54,18 @@ class Event:
 
     def __sub__(self, start: Event) -> float:
         if self.is_timing_disabled or start.is_timing_disabled:
-            raise RuntimeError("event: expected two events made with EventOptions(timing_enabled=True), got one without")
+            raise RuntimeError(
+                "event: expected two events made with EventOptions(timing_enabled=True), got one without"
+            )
         return self._native.elapsed_ms(start._native)
 
 
 class Stream:
     """Work that runs in order. Made by ``Device.create_stream`` and ``Stream.from_handle``."""
 
-    def __init__(self, native: Any, device_id: int, options: StreamOptions | None = None, handle: int | None = None) -> None:
+    def __init__(
+        self, native: Any, device_id: int, options: StreamOptions | None = None, handle: int | None = None
+    ) -> None:
         self._native = native
         self._device_id = device_id
         self._options = options
@@ -166,4 +170,3 @@ class _DefaultStream(Stream):
 
 LEGACY_DEFAULT_STREAM = _DefaultStream(1, "LEGACY_DEFAULT_STREAM")
 PER_THREAD_DEFAULT_STREAM = _DefaultStream(2, "PER_THREAD_DEFAULT_STREAM")
-

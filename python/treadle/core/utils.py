@@ -60,7 +60,9 @@ def make_program_cache_key(
     if code_type not in ("c++", "ptx", "nvvm"):
         raise ValueError(f"make_program_cache_key: code_type: expected 'c++', 'ptx' or 'nvvm', got {code_type!r}")
     if target_type not in ("cubin", "ptx", "ltoir"):
-        raise ValueError(f"make_program_cache_key: target_type: expected 'cubin', 'ptx' or 'ltoir', got {target_type!r}")
+        raise ValueError(
+            f"make_program_cache_key: target_type: expected 'cubin', 'ptx' or 'ltoir', got {target_type!r}"
+        )
     text = code.decode() if isinstance(code, bytes) else code
     flags = options.flags(options.arch or "")
     key = key_of(text, code_type, flags, target_type, tuple(name_expressions), options.name)
