@@ -20,8 +20,8 @@ using interop::ForeignView;
 // The memory of somebody else: keeps an object of Python's alive.
 class PythonStorage final : public device::Storage {
 public:
-    PythonStorage(void* data, std::size_t size_bytes, nb::object owner)
-        : Storage(data, size_bytes), owner_(std::move(owner)) {}
+    PythonStorage(void* data, std::size_t size_bytes, device::Place place, nb::object owner)
+        : Storage(data, size_bytes, nullptr, place), owner_(std::move(owner)) {}
     ~PythonStorage() override {
         // Work on the memory may be the last user, in a thread of its own; at the interpreter's end nothing is left to do.
         if (!Py_IsInitialized()) {
@@ -99,7 +99,10 @@ Array owned(const ForeignView& view, nb::object owner) {
     std::size_t size = static_cast<std::size_t>(size_of(view.dtype));
     for (std::size_t i = 0; i < view.shape.size(); ++i)
         size += static_cast<std::size_t>(std::abs(view.strides[i]) * std::max<std::int64_t>(view.shape[i] - 1, 0));
-    device::StorageRef storage(new PythonStorage(view.data, size, std::move(owner)));
+    const device::Place place = view.device.type == interop::kDlCuda          ? device::Place::Device
+                                : view.device.type == interop::kDlCudaManaged ? device::Place::Managed
+                                                                              : device::Place::Host;
+    device::StorageRef storage(new PythonStorage(view.data, size, place, std::move(owner)));
     return {std::move(storage), view.data, view.dtype, view.shape, view.strides};
 }
 

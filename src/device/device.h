@@ -24,17 +24,20 @@ namespace treadle::device {
 // it.
 class Device;
 
+enum class Place : std::uint8_t { Device, Host, Managed };
+
 class Storage {
 public:
-    Storage(void* data, std::size_t size_bytes, const Device* owner = nullptr)
-        : data_(data), size_bytes_(size_bytes), owner_(owner) {}
+    Storage(void* data, std::size_t size_bytes, const Device* owner = nullptr, Place place = Place::Device)
+        : data_(data), size_bytes_(size_bytes), place_(place), owner_(owner) {}
     virtual ~Storage() = default;
     Storage(const Storage&) = delete;
     Storage& operator=(const Storage&) = delete;
 
     void* data() const noexcept { return data_; }
     std::size_t size_bytes() const noexcept { return size_bytes_; }
-    // The device whose own memory it is; null for memory of the host, which every device reaches.
+    Place place() const noexcept { return place_; }
+    // The device whose pool it is of; null for other memory.
     const Device* owner() const noexcept { return owner_; }
     void retain() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
     void release() noexcept {
@@ -49,6 +52,7 @@ protected:
     std::size_t size_bytes_;
 
 private:
+    Place place_;
     const Device* owner_;
     std::atomic<std::int64_t> users_{1};
 };

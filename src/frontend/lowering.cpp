@@ -29,6 +29,7 @@ ir::Function Lowering::pass() {
     slots_.clear();
     shared_places_.clear();
     constants_.clear();
+    extents_.clear();
     calls_ = temporaries_ = loops_ = 0;
     const FunctionSyntax& kernel = program_[0];
     function_.name = kernel.name;
@@ -75,7 +76,14 @@ Entity Lowering::parameter(const ArgType& type) {
     array.dtype = type.dtype;
     array.layout = type.layout;
     array.value = next(ir::Type::pointer());
-    for (int i = 0; i < type.rank; ++i) array.shape.push_back(next(ir::Type::scalar(DType::Int64)));
+    const std::string& equal = request_.options.equal_extents;
+    for (int i = 0; i < type.rank; ++i) {
+        const std::size_t number = extents_.size();
+        const std::size_t first = number < equal.size() ? static_cast<unsigned char>(equal[number]) : number;
+        const ValueId own = next(ir::Type::scalar(DType::Int64));
+        extents_.push_back(first < number ? extents_[first] : own);
+        array.shape.push_back(extents_.back());
+    }
     for (int i = 0; i < type.rank; ++i) array.strides.push_back(next(ir::Type::scalar(DType::Int64)));
     return array;
 }

@@ -55,12 +55,24 @@ void Arguments::add_array(DType dtype, int rank, Layout layout, const void* data
     auto bytes = static_cast<std::size_t>(size_of(dtype));
     for (int i = 0; i < rank; ++i) {
         words_.push_back(static_cast<std::uint64_t>(shape[i]));
+        extents_.push_back(shape[i]);
         bytes *= static_cast<std::size_t>(shape[i]);
         mix(static_cast<std::uint64_t>(shape[i]));
     }
     bytes_ += bytes;
     for (int i = 0; i < rank; ++i) words_.push_back(static_cast<std::uint64_t>(strides[i]));
     if (storage != nullptr) uses_.push_back(storage);
+}
+
+std::string Arguments::equal_extents() const {
+    constexpr std::size_t kMost = 24;
+    std::string first(extents_.size(), '\0');
+    for (std::size_t i = 0; i < extents_.size(); ++i) {
+        const auto end = extents_.begin() + static_cast<std::ptrdiff_t>(i);
+        const auto found = i < kMost ? std::find(extents_.begin(), end, extents_[i]) : end;
+        first[i] = static_cast<char>(found - extents_.begin());
+    }
+    return first;
 }
 
 std::vector<ArgType> Arguments::types_of(std::string_view signature) {
@@ -144,32 +156,38 @@ CompileOptions Function::options_for(const LaunchShape& shape) const {
     return options;
 }
 
+// Called with the lock held.
+std::shared_ptr<device::Kernel> Function::known(const Variant& wanted) {
+    for (std::size_t i = 0; i < variants_.size(); ++i) {
+        if (!variants_[i].is_for(wanted)) continue;
+        // The latest one first: launches repeat.
+        if (i != 0) std::swap(variants_[i], variants_[0]);
+        return variants_[0].kernel;
+    }
+    return nullptr;
+}
+
 std::shared_ptr<device::Kernel> Function::variant(const std::string& signature, const CompileOptions& options) {
-    const device::Device* const device = &device::current_device();
+    Variant wanted{&device::current_device(), signature, options, nullptr};
     {
+        // A program whose shapes change all the time gets one kernel for all of them.
+        constexpr std::size_t kMostVariants = 12;
         const std::lock_guard lock(mutex_);
-        for (std::size_t i = 0; i < variants_.size(); ++i) {
-            if (variants_[i].device != device || variants_[i].signature != signature ||
-                variants_[i].options.most_threads != options.most_threads || variants_[i].options.lanes != options.lanes ||
-                variants_[i].options.full_packets != options.full_packets ||
-                variants_[i].options.packet_limit != options.packet_limit ||
-                variants_[i].options.block != options.block) {
-                continue;
-            }
-            // The latest one first: launches repeat.
-            if (i != 0) std::swap(variants_[i], variants_[0]);
-            return variants_[0].kernel;
+        if (auto kernel = known(wanted)) return kernel;
+        if (variants_.size() >= kMostVariants && !options.equal_extents.empty()) {
+            wanted.options.equal_extents.clear();
+            if (auto kernel = known(wanted)) return kernel;
         }
     }
     CompileRequest request = request_;
     request.args = Arguments::types_of(signature);
-    request.options = options;
+    request.options = wanted.options;
     Provenance provenance;
-    std::shared_ptr<device::Kernel> kernel = obtain_kernel(request, name_, &provenance);
+    wanted.kernel = obtain_kernel(request, name_, &provenance);
     const std::lock_guard lock(mutex_);
-    variants_.insert(variants_.begin(), {device, signature, options, kernel});
+    variants_.insert(variants_.begin(), wanted);
     last_compile_ = provenance;
-    return kernel;
+    return wanted.kernel;
 }
 
 void Function::launch(const LaunchShape& shape, device::Stream& stream, const Arguments& arguments) {
@@ -178,7 +196,9 @@ void Function::launch(const LaunchShape& shape, device::Stream& stream, const Ar
 }
 
 void Function::launch_unchecked(const LaunchShape& shape, device::Stream& stream, const Arguments& arguments) {
-    const CompileOptions options = options_for(shape);
+    CompileOptions options = options_for(shape);
+    if (options.cuda_capability != 0 && !options.strict_types && !is_prepared_)
+        options.equal_extents = arguments.equal_extents();
     device::Launch launch;
     launch.kernel = variant(arguments.signature(), options);
     launch.shared_bytes = shape.shared_bytes;
@@ -225,6 +245,8 @@ void Function::prepare(const std::vector<ArgType>& types) {
     };
     for (const ArgType& type : types) write(write, type);
     variant(signature, options);
+    const std::lock_guard lock(mutex_);
+    is_prepared_ = true;
 }
 
 Provenance Function::last_compile() const {

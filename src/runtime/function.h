@@ -46,6 +46,7 @@ public:
         signature_.clear();
         words_.clear();
         uses_.clear();
+        extents_.clear();
         bytes_ = 0;
         work_key_ = 1;
     }
@@ -55,12 +56,15 @@ public:
     const std::vector<device::Storage*>& uses() const { return uses_; }
     std::size_t bytes() const { return bytes_; }  // of all arrays
     std::uint64_t work_key() const { return work_key_; }
+    // As CompileOptions::equal_extents.
+    std::string equal_extents() const;
     static std::vector<ArgType> types_of(std::string_view signature);
 
 private:
     std::string signature_;
     std::vector<std::uint64_t> words_;
     std::vector<device::Storage*> uses_;
+    std::vector<std::int64_t> extents_;  // of all arrays
     void mix(std::uint64_t word) { work_key_ = (work_key_ ^ word) * 0x9e3779b97f4a7c15ull; }
 
     std::size_t bytes_ = 0;
@@ -98,7 +102,12 @@ private:
         std::string signature;
         CompileOptions options;
         std::shared_ptr<device::Kernel> kernel;
+
+        bool is_for(const Variant& wanted) const {
+            return device == wanted.device && signature == wanted.signature && options == wanted.options;
+        }
     };
+    std::shared_ptr<device::Kernel> known(const Variant& wanted);
     CompileOptions options_for(const LaunchShape& shape) const;
     std::shared_ptr<device::Kernel> variant(const std::string& signature, const CompileOptions& options);
 
@@ -107,6 +116,7 @@ private:
     bool for_one_block_ = false;  // kernels that share memory are compiled for one shape of block
     mutable std::mutex mutex_;
     std::vector<Variant> variants_;
+    bool is_prepared_ = false;  // for types, before any launch
     Provenance last_compile_;
 };
 

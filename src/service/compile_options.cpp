@@ -8,7 +8,8 @@ std::string CompileOptions::key() const {
     text += fastmath ? " fastmath" : "";
     text += strict_types ? " strict" : "";
     if (cuda_capability != 0) {
-        text += " cuda" + std::to_string(cuda_capability) + " threads" + std::to_string(most_threads);
+        text += " cuda" + std::to_string(cuda_capability) + " threads" + std::to_string(most_threads) + " equal";
+        for (const char first : equal_extents) text += std::to_string(static_cast<int>(first)) + ",";
         return text + " -" + disabled_passes;
     }
     text += " layout" + std::to_string(static_cast<int>(lanes));

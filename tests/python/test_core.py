@@ -295,11 +295,11 @@ def test_raw_kernels(gpu):
     kernel((1,), (128,), (np.float32(2), x, x, out, np.int32(100)))
     np.testing.assert_array_equal(out.get(), 3 * np.arange(100, dtype="float32"))
     assert kernel.num_regs > 0 and kernel.attributes["num_regs"] == kernel.num_regs
-    module = RawModule(code=SOURCE, options=("-DOFFSET=10", "-std=c++17"), name_expressions=["add<float>", "seven"])
+    module = RawModule(code=SOURCE, options=("-DOFFSET=10", "-std=c++17"), name_expressions=["add<float>", "&seven"])
     y = td.zeros(100, "float32")
     module.get_function("add<float>")((1,), (128,), (x, y, 100))
     np.testing.assert_array_equal(y.get(), np.arange(100, dtype="float32") + 10)
-    assert module.get_global("seven").ptr
+    assert module.get_global("&seven").ptr
     with pytest.raises(CompileError, match="expected"):
         RawKernel("nonsense", "f").compile()
     with pytest.raises(TypeError, match="either code or path"):

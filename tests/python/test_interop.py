@@ -35,6 +35,7 @@ def test_capsule_and_back(dtype):
 
 
 def test_memory_lives_while_it_is_shared():
+    gc.collect()
     used = _treadle.memory_use()[0]
     shared = through(td.arange(1000))
     gc.collect()

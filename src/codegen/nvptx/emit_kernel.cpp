@@ -52,6 +52,34 @@ void Emitter::make_kernel(const char* entry) {
     ir::walk(function_.body, [&](const ir::Op&) { ++ops; });
     if (threads_.size() > 1 && ops <= kLight) annotate("minctasm", 2048 / threads_per_block_);
     builder_.SetInsertPoint(block("entry"));
+    bound_extents();
+}
+
+// Extents are no negative numbers: tests of indices by the program and by the guard then become the same test.
+void Emitter::bound_extents() {
+    std::map<ir::ValueId, std::int32_t> parameters;
+    ir::walk(function_.body, [&](const ir::Op& op) {
+        if (op.code == ir::Opcode::Param) parameters[op.result] = op.index;
+    });
+    const llvm::ConstantRange range(llvm::APInt(64, 0), llvm::APInt(64, std::uint64_t{1} << 48));
+    const auto attribute = llvm::Attribute::get(context_, llvm::Attribute::Range, range);
+    ir::walk(function_.body, [&](const ir::Op& op) {
+        const bool reaches =
+            op.code == ir::Opcode::Load || op.code == ir::Opcode::Store || op.code == ir::Opcode::Atomic;
+        for (std::size_t axis = 0; reaches && axis < static_cast<std::size_t>(op.index); ++axis) {
+            const auto found = parameters.find(op.operands[1 + axis]);
+            if (found == parameters.end()) continue;
+            const auto number = static_cast<unsigned>(found->second);
+            if (!kernel_->hasParamAttribute(number, llvm::Attribute::Range)) kernel_->addParamAttr(number, attribute);
+        }
+    });
+}
+
+// A number of the launch, which lies below a limit.
+Emitter::Value* Emitter::launch_fact(llvm::Intrinsic::ID id, std::uint64_t least, std::uint64_t limit) {
+    llvm::CallInst* call = builder_.CreateIntrinsic(id, {}, {});
+    call->addRangeRetAttr(llvm::ConstantRange(llvm::APInt(32, least), llvm::APInt(32, limit)));
+    return call;
 }
 
 Emitter::Value* Emitter::tail_word(std::size_t offset) {
@@ -61,13 +89,13 @@ Emitter::Value* Emitter::tail_word(std::size_t offset) {
 void Emitter::make_threads(int copies) {
     const auto count = static_cast<unsigned>(copies);
     active_.clear();
-    Value* device_block = builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {}, {});
-    Value* first = copies == 1 ? device_block : builder_.CreateMul(device_block, builder_.getInt32(count));
+    Value* device_block = launch_fact(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, 0, kMostBlocks);
+    Value* first = copies == 1 ? device_block : builder_.CreateNSWMul(device_block, builder_.getInt32(count));
     Value* grid = builder_.CreateTrunc(tail_word(offsetof(LaunchTail, grid_x)), builder_.getInt32Ty());
     for (unsigned k = 0; k < count; ++k) {
         Thread& thread = threads_[k];
         thread.values.assign(function_.values.size(), nullptr);
-        thread.block_x = k == 0 ? first : builder_.CreateAdd(first, builder_.getInt32(k));
+        thread.block_x = k == 0 ? first : builder_.CreateNSWAdd(first, builder_.getInt32(k));
         if (k != 0) thread.exists = builder_.CreateICmpULT(thread.block_x, grid);
         for (const ir::Variable& variable : function_.variables) {
             thread.variables.push_back(slot(scalar_type(variable.type), "var"));

@@ -142,13 +142,14 @@ Emitter::Value* Emitter::thread_query(const ir::Op& op, const Thread& thread) {
                                            In::nvvm_read_ptx_sreg_ntid_z};
     static constexpr In::ID kGridDim[] = {In::nvvm_read_ptx_sreg_nctaid_x, In::nvvm_read_ptx_sreg_nctaid_y,
                                           In::nvvm_read_ptx_sreg_nctaid_z};
-    const auto read = [&](In::ID id) { return builder_.CreateIntrinsic(id, {}, {}); };
+    constexpr std::uint64_t kMostThreads = 1024;
+    constexpr std::uint64_t kMostRows = 65536;
     switch (op.code) {
-        case Opcode::ThreadIdx: return read(kThread[op.index]);
-        case Opcode::BlockDim: return read(kBlockDim[op.index]);
-        case Opcode::BlockIdx: return op.index == 0 ? thread.block_x : read(kBlock[op.index]);
+        case Opcode::ThreadIdx: return launch_fact(kThread[op.index], 0, kMostThreads);
+        case Opcode::BlockDim: return launch_fact(kBlockDim[op.index], 1, kMostThreads + 1);
+        case Opcode::BlockIdx: return op.index == 0 ? thread.block_x : launch_fact(kBlock[op.index], 0, kMostRows);
         default:
-            if (op.index != 0) return read(kGridDim[op.index]);
+            if (op.index != 0) return launch_fact(kGridDim[op.index], 1, kMostRows);
             return builder_.CreateTrunc(tail_word(offsetof(LaunchTail, grid_x)), builder_.getInt32Ty());
     }
 }

@@ -46,10 +46,11 @@ private:
 
     // emit_kernel.cpp
     void make_kernel(const char* entry);
-    void read_parameters();
     void make_threads(int copies);
     void threads_that_exist(const std::function<void()>& body);
-    Value* launch_fact(const char* name);
+    void bound_extents();
+    static constexpr std::uint64_t kMostBlocks = std::uint64_t{1} << 31;
+    Value* launch_fact(llvm::Intrinsic::ID id, std::uint64_t least, std::uint64_t limit);
     Value* tail_word(std::size_t offset);
     llvm::AllocaInst* slot(llvm::Type* type, const char* name);
     llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(context_, name, kernel_); }
@@ -68,6 +69,8 @@ private:
     void emit_if(const ir::Op& op);
     void emit_one_if(const ir::Op& op);
     void emit_loop(const ir::Op& op);
+    void unroll(const ir::Op& loop, llvm::BranchInst* back);
+    bool has_known_rounds(const ir::Op& loop) const;
     void watch(const ir::Op& loop, llvm::AllocaInst* since);
     void emit_scope(const ir::Op& op);
     void emit_jump(const ir::Op& op);

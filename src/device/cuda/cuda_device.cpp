@@ -31,7 +31,9 @@ void check_process() {
 class SharedStorage final : public Storage {
 public:
     SharedStorage(CudaDevice& device, void* data, std::size_t size_bytes, SharedMemory kind)
-        : Storage(data, size_bytes), device_(device), kind_(kind) {}
+        : Storage(data, size_bytes, nullptr, kind == SharedMemory::Managed ? Place::Managed : Place::Host),
+          device_(device),
+          kind_(kind) {}
     ~SharedStorage() override {
         CuContext popped = nullptr;
         if (driver().ctx_push_current(device_.context()) != kSuccess) return;

@@ -103,6 +103,11 @@ ContextScope::ContextScope(CuContext context) {
     CuContext current = nullptr;
     check(driver().ctx_get_current(&current), "cuCtxGetCurrent");
     if (current == context) return;
+    if (current == nullptr) {
+        // A thread without any context keeps this one, as it would with CUDA's runtime: later calls find it.
+        check(driver().ctx_set_current(context), "cuCtxSetCurrent");
+        return;
+    }
     check(driver().ctx_push_current(context), "cuCtxPushCurrent");
     pushed_ = true;
 }
