@@ -168,8 +168,8 @@ private:
     void varying_store(const Access& access, Value* value);
     bool is_contiguous(const Access& access) const;
     std::pair<Value*, Value*> linear_offset(const Access& access);
-    Value* gather(Value* base, Value* offsets, DType elem, Value* safe_mask);
-    Value* strided_gather(Value* base, Value* offset, Value* stride, DType elem);
+    Value* gather(Value* base, Value* offsets, DType elem, Value* safe_mask, llvm::Align align);
+    Value* strided_gather(Value* base, Value* offset, Value* stride, DType elem, llvm::Align align);
     // The out-of-line path: any lanes, any indices, tested one by one.
     Value* slow_load(const Access& access);
     void slow_store(const Access& access, Value* value);
@@ -231,6 +231,9 @@ private:
     Value* all(Value* mask);
     Value* mask_bits(Value* mask);  // i64
     Value* i64(std::int64_t value);
+    // Of the addresses that an access reaches.
+    static llvm::Align align_of(DType elem) { return llvm::Align(static_cast<std::uint64_t>(size_of(elem))); }
+    static llvm::Align align_of(const ir::Op& op) { return op.align != 0 ? llvm::Align(op.align) : align_of(op.elem); }
     Value* from_memory(Value* value, DType type);
     Value* to_memory(Value* value, DType type);
     llvm::BasicBlock* block(const char* name);
