@@ -55,6 +55,7 @@ Array elementwise(const Operation& operation, std::span<const Operand> operands,
 void copy_into(const Array& to, const Array& from);  // broadcasts from, converts types
 void fill(const Array& to, const Operand& value);
 Array empty(const Dims& shape, DType dtype);
+Array empty_like(const Dims& shape, const Array& elements);  // with the elements of an array: numbers or records
 Array contiguous_copy(const Array& array);
 Array astype(const Array& array, DType dtype);
 
