@@ -326,7 +326,9 @@ class FunctionWalker:
                 return "(tuple " + " ".join(self._target(element) for element in elements) + ")"
             case ast.Subscript():
                 return self._expr(node)
-        raise self._unsupported("a kernel assigns to names and array elements only", node)
+            case ast.Attribute(value=value, attr=name):
+                return f"(attr{self._span(node)} {self._expr(value)} {name})"
+        raise self._unsupported("a kernel assigns to names, array elements and fields only", node)
 
     def _expr(self, node: ast.expr | None) -> str:
         if node is None:
@@ -480,7 +482,7 @@ class FunctionWalker:
         if isinstance(value, complex):
             return f"(call (builtin complex128) {number_text(value.real)} {number_text(value.imag)})"
         if isinstance(value, str):
-            return json.dumps(value)
+            return json.dumps(value, ensure_ascii=not value.isprintable())
         raise self._unsupported(f"constants of type {type(value).__name__} are not supported in kernels", node)
 
     def _attribute(self, node: ast.Attribute) -> str:

@@ -18,7 +18,7 @@ class _Memory:
         self._array = array
         self.__array_interface__ = {
             "version": 3,
-            "typestr": np.dtype(array._dtype_name).str,
+            "typestr": array.dtype.str,
             "shape": array.shape,
             "strides": array.strides,
             "data": (array._pointer, False),
@@ -145,6 +145,6 @@ for _name in (
 
 def host_visible(array: _treadle.ndarray) -> HostVisibleArray:
     """The memory of a device array as an array of the host."""
-    result = np.asarray(_Memory(array)).view(HostVisibleArray)
+    result = np.asarray(_Memory(array)).view(array.dtype).view(HostVisibleArray)
     result._device = array
     return result
