@@ -90,7 +90,7 @@ void Emitter::emit_element_ptr(const ir::Op& op) {
         return;
     }
     for (std::size_t i = 0; i < access.rank; ++i) access.indices[i] = vector(op.operands[1 + 2 * access.rank + i]);
-    Value* base = vector(op.operands[0]);
+    Value* base = access.pointer->getType()->isVectorTy() ? access.pointer : splat(access.pointer);
     values_[op.result] = builder_.CreateAdd(base, offset_of(access, access.indices));
 }
 
