@@ -49,6 +49,19 @@ class Record(Type):
             texts.append(f"{name}[type={field.type};offset={field.offset}{extra}]")
         super().__init__(f"Record({','.join(texts)};{size};{aligned})")
 
+    @classmethod
+    def make_c_struct(cls, name_types: Any) -> Record:
+        """The type of a record laid out as C does, of pairs of a name and the type of a number or of an array in a record."""
+        fields, offset, largest = [], 0, 1
+        for name, item in name_types:
+            dtype = numpy_dtype_of(item)
+            align = dtype.base.alignment
+            offset = -(-offset // align) * align
+            fields.append((name, {"type": item, "offset": offset, "alignment": align}))
+            offset += dtype.itemsize
+            largest = max(largest, align)
+        return cls(fields, -(-offset // largest) * largest, True)
+
     @property
     def dtype(self) -> np.dtype[Any]:
         """The NumPy dtype."""

@@ -12,16 +12,16 @@ _NUMPY = {name: np.dtype(name) for name in SUPPORTED}
 _WANTED = "a boolean, integer, floating, complex or datetime dtype, a record, or an array of these"
 
 
-def _native(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """A structured dtype in the byte order of devices, without titles and metadata."""
+def native_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """A dtype in the byte order of devices, without titles and metadata."""
     if dtype.subdtype is not None:
-        return np.dtype((_native(dtype.subdtype[0]), dtype.shape))
+        return np.dtype((native_dtype(dtype.subdtype[0]), dtype.shape))
     if dtype.names is None:
         return dtype.newbyteorder("=")
     places = [dtype.fields[name] for name in dtype.names]  # type: ignore[index]
     described = {
         "names": list(dtype.names),
-        "formats": [_native(place[0]) for place in places],
+        "formats": [native_dtype(place[0]) for place in places],
         "offsets": [place[1] for place in places],
         "itemsize": dtype.itemsize,
     }
@@ -78,7 +78,7 @@ def element_name(dtype: Any, what: str = "dtype") -> str:
         return dtype_name(dtype, what)
     text = _record_text(resolved, what)
     if text not in _NUMPY:
-        _NUMPY[text] = _native(resolved)
+        _NUMPY[text] = native_dtype(resolved)
     return text
 
 

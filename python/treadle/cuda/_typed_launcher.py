@@ -10,6 +10,7 @@ import numpy as np
 from treadle import _kernel_types as kernel_types
 from treadle._record_types import Record
 from treadle._records import numpy_dtype
+from treadle._signatures import from_dtype
 from treadle._treadle import ndarray
 from treadle.cuda._launchers import In
 from treadle.errors import UnsupportedError
@@ -65,7 +66,7 @@ def _fit_all(args: tuple[Any, ...], wanted: tuple[kernel_types.Type, ...]) -> tu
             lossy, safe = lossy + fit[0][0], safe + fit[0][1]
             arg = tuple(map(_tuple_item, fit[1]))
         elif isinstance(one, Record):
-            if not isinstance(arg, np.void) or arg.dtype != one.dtype:
+            if not isinstance(arg, np.void) or not _same_elements(arg.dtype.name, one, arg.dtype):
                 return None
         elif _PYTHON_TYPES.get(type(arg)) != one.name:
             cost = _number_cost(_PYTHON_TYPES.get(type(arg)) or getattr(arg, "dtype", None), one)
@@ -93,7 +94,7 @@ def _same_elements(name: str, wanted: Any, dtype: Any = None) -> bool:
     """Whether elements have a type, given by name, records by their dtype."""
     if not isinstance(wanted, Record):
         return name == wanted.name
-    return (dtype or numpy_dtype(name)) == wanted.dtype
+    return from_dtype(dtype or numpy_dtype(name)) == wanted
 
 
 @functools.cache
