@@ -9,6 +9,9 @@ import numpy as np
 from treadle._types import SUPPORTED, dtype_name
 
 _NUMPY = {name: np.dtype(name) for name in SUPPORTED}
+# By identity, since equal dtypes may differ in how they were aligned; with the hash, since names can be changed in place.
+_KNOWN: dict[int, tuple[np.dtype[Any], int, str]] = {}
+_MOST_KNOWN = 1000
 _WANTED = "a boolean, integer, floating, complex or datetime dtype, a record, or an array of these"
 
 
@@ -76,9 +79,15 @@ def element_name(dtype: Any, what: str = "dtype") -> str:
         return dtype_name(dtype, what)
     if resolved.names is None:
         return dtype_name(dtype, what)
+    known = _KNOWN.get(id(resolved))
+    if known is not None and known[1] == hash(resolved):
+        return known[2]
     text = _record_text(resolved, what)
     if text not in _NUMPY:
         _NUMPY[text] = native_dtype(resolved)
+    if len(_KNOWN) >= _MOST_KNOWN:
+        _KNOWN.clear()
+    _KNOWN[id(resolved)] = (resolved, hash(resolved), text)
     return text
 
 

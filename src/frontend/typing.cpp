@@ -125,7 +125,7 @@ std::string describe(const VarType& type) {
             return std::string(kSpaces[static_cast<int>(type.space)]) + "array(" +
                    (type.record != nullptr ? describe(*type.record) : std::string(name_of(type.dtype))) + ", " +
                    std::to_string(type.rank) + "d)";
-        case VarType::Kind::Record: return describe(*type.record);
+        case VarType::Kind::Record: return kSpaces[static_cast<int>(type.space)] + describe(*type.record);
         case VarType::Kind::Tuple: {
             std::string text = "tuple(";
             for (std::size_t i = 0; i < type.items.size(); ++i) text += (i ? ", " : "") + describe(type.items[i]);

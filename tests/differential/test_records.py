@@ -476,6 +476,35 @@ def test_fields_are_read_where_the_condition_holds():
     assert out.copy_to_host().tolist() == [2] * 4 + [0] * 4
 
 
+FIELD = "y"
+
+
+@cuda.jit
+def named_by_values(a, out):
+    i = cuda.grid(1)
+    total = 0.0
+    for name in ("x", FIELD):
+        total += a[i][name]
+    total += a[FIELD][i]
+    pair = (a[i], 3)
+    if i > 2:
+        pair = (a[0], 4)
+    twice = lambda r: 2 * r.x  # noqa: E731
+    out[i] = total + pair[0].y * pair[1] + twice(a[i])
+    a[i].x, a[i].y = a[i].y, a[i].x
+
+
+def test_names_from_values_and_records_in_tuples():
+    a = values(POINT, 8)
+    on_device, out = cuda.to_device(a), cuda.device_array(8, "f8")
+    named_by_values[1, 8](on_device, out)
+    expected = a["x"].astype("f8") + 2 * a["y"] + 2 * a["x"].astype("f8")
+    expected[:3] += 3 * a["y"][:3]
+    expected[3:] += 4 * a["y"][0]
+    np.testing.assert_allclose(out.copy_to_host()[1:3], expected[1:3], rtol=1e-6)
+    np.testing.assert_array_equal(on_device.copy_to_host()["x"], a["y"].astype("f4"))
+
+
 @cuda.jit
 def unicode_names(a, out):
     out[0] = a[0].größe + a[0]["été x"] + a["größe"][1]
