@@ -213,7 +213,7 @@ class Program:
         if type(value).__module__.startswith("numba.") and str(value) in SUPPORTED:
             kernel_type = str(value)
         if type(value).__module__.startswith("numba.") and hasattr(value, "fields"):
-            kernel_type = as_type(value)._treadle_dtype
+            kernel_type = as_type(value).code()[1]
         if kernel_type is not None:
             return kernel_type if is_record(kernel_type) else f"(builtin {kernel_type})"
         try:

@@ -65,13 +65,13 @@ class Record(Type):
     @property
     def dtype(self) -> np.dtype[Any]:
         """The NumPy dtype."""
-        described = {
+        described: dict[str, Any] = {
             "names": list(self.fields),
             "formats": [numpy_dtype_of(field.type) for field in self.fields.values()],
             "offsets": [field.offset for field in self.fields.values()],
             "itemsize": self.size,
         }
-        return np.dtype(described, align=self.aligned)
+        return np.dtype(described, align=self.aligned)  # type: ignore[call-overload]
 
     @property
     def _treadle_dtype(self) -> str:
@@ -124,8 +124,9 @@ class NestedArray(Array):
 
     def __init__(self, dtype: Type, shape: tuple[int, ...]) -> None:
         if isinstance(dtype, NestedArray):
-            dtype, shape = dtype.dtype, shape + dtype.shape
-        self.shape = shape
+            shape += dtype.shape
+            dtype = dtype.dtype
+        self.shape: tuple[int, ...] = shape
         super().__init__(dtype, len(shape), "C", name=f"nestedarray({dtype}, {shape})")
 
     @property
@@ -182,8 +183,8 @@ def numpy_dtype_of(item: Type) -> np.dtype[Any]:
 
 def record_of(dtype: np.dtype[Any], element: Any) -> Record:
     """The type of a structured dtype; ``element`` gives those of its fields."""
-    fields = [
-        (name, {"type": element(facts[0]), "offset": facts[1], "title": facts[2] if len(facts) > 2 else None})
-        for name, facts in ((name, dtype.fields[name]) for name in dtype.names or ())  # type: ignore[index]
-    ]
+    fields = []
+    for name in dtype.names or ():
+        inner, offset, *title = dtype.fields[name]  # type: ignore[index]
+        fields.append((name, {"type": element(inner), "offset": offset, "title": title[0] if title else None}))
     return Record(fields, dtype.itemsize, dtype.isalignedstruct)

@@ -22,13 +22,13 @@ def native_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     if dtype.names is None:
         return dtype.newbyteorder("=")
     places = [dtype.fields[name] for name in dtype.names]  # type: ignore[index]
-    described = {
+    described: dict[str, Any] = {
         "names": list(dtype.names),
         "formats": [native_dtype(place[0]) for place in places],
         "offsets": [place[1] for place in places],
         "itemsize": dtype.itemsize,
     }
-    return np.dtype(described, align=dtype.isalignedstruct)
+    return np.dtype(described, align=dtype.isalignedstruct)  # type: ignore[call-overload]
 
 
 def _element_text(dtype: np.dtype[Any], what: str, path: str) -> str:

@@ -1,8 +1,9 @@
+#include "frontend/record.h"
+
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "frontend/lowering.h"
-#include "frontend/record.h"
 #include "runtime/function.h"
 
 namespace treadle::frontend {

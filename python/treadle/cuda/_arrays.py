@@ -16,9 +16,9 @@ from treadle.errors import UnsupportedError
 def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> Any:
     """A device array with a copy of a host array, or ``to`` filled with it.
 
-    Args: obj: host array, also a structured one, number or nested sequence; a device array is returned as it is. stream: the stream of the copy, by default
-    the current one; the host array may be changed when this returns. copy: False leaves the elements undefined. to: a device array
-    of the same shape and dtype. C and Fortran order are kept; other layouts arrive in C order.
+    Args: obj: host array, also a structured one, number or nested sequence; a device array is returned as it is. stream: the stream
+    of the copy, by default the current one; the host array may be changed when this returns. copy: False leaves the elements
+    undefined. to: a device array of the same shape and dtype. C and Fortran order are kept; other layouts arrive in C order.
 
     Raises: TypeError for dtypes that devices do not have or that differ from ``to``'s, ValueError for another shape.
 
@@ -55,8 +55,8 @@ def device_array(
 ) -> ndarray:
     """A new device array whose elements have any value.
 
-    Args: shape: integer or sequence of integers; dtype: of numbers, or structured; strides: bytes between elements in each dimension, by default dense in ``order`` ("C"
-    or "F"); stream: not waited for.
+    Args: shape: integer or sequence of integers; dtype: of numbers, or structured; strides: bytes between elements in each dimension,
+    by default dense in ``order`` ("C" or "F"); stream: not waited for.
 
     Raises: TypeError, ValueError for a bad shape, dtype, order or strides; UnsupportedError for strides in which one dimension's
     elements do not fit between another's; OutOfMemoryError.

@@ -27,11 +27,11 @@ from typing import Any
 
 import numpy as np
 
-from treadle.types import from_dtype
 from treadle.cuda import _intrinsics
 from treadle.cuda._arrays import device_array
 from treadle.cuda._kernel import jit
 from treadle.cuda._streams import on_stream
+from treadle.types import from_dtype
 
 # Types by their names in kernels.
 float32, float64, int64, uint64 = np.float32, np.float64, np.int64, np.uint64
