@@ -94,16 +94,13 @@ ir::Op Lowering::access(Opcode code, const Entity& array, const std::vector<Enti
     return op;
 }
 
-// An element or a field that is assigned to: a record, or an array with all axes fixed.
+// An element or a field that is assigned to: a record, an array with all axes fixed, or an array in a record.
 Entity Lowering::place(const Node& target) {
     Entity array = expression(target.items[0]);
     const bool is_attribute = target.head == Head::Attr;
     if (array.is(Entity::Kind::Record)) {
         const RecordField& field = is_attribute ? find_field(array, target.items[1].atom, target.span)
                                                 : find_field(array, expression(target.items[1]), target.span);
-        if (!field.shape.empty())
-            fail(ErrorKind::Unsupported, target.span, "arrays in records are not assigned as a whole in kernels",
-                 "a kernel stores one element at a time");
         return part(array, field);
     }
     if (array.is(Entity::Kind::Tuple)) type_error(target.span, "tuples cannot be changed");
@@ -140,6 +137,7 @@ void Lowering::store(const Node& target, const Entity& value) {
         type_error(target.span, "records given to a kernel are copies that are only read",
                    "pass an array of one record, or an element of a device array");
     if (to.is(Entity::Kind::Record)) return store_record(to, value, target.span);
+    if (to.rank() != 0) return store_array(to, value, target.span);
     const bool is_field = target.head == Head::Attr;
     store_number(to, value, is_field ? "field '" + std::string(target.items[1].atom) + "'" : "stored value",
                  target.span);

@@ -6,6 +6,7 @@
 //     a["x"][i]       the same as a[i].x: a field of an array is the array with other elements
 #include <algorithm>
 
+#include "base/error.h"
 #include "frontend/lowering.h"
 #include "frontend/typing.h"
 
@@ -13,6 +14,12 @@ namespace treadle::frontend {
 namespace {
 
 constexpr std::int64_t kMostUnrolled = 16;  // elements of an array in a record that is copied
+
+std::string shape_text(const std::vector<std::int64_t>& extents) {
+    std::string text;
+    for (const std::int64_t extent : extents) text += (text.empty() ? "" : " x ") + std::to_string(extent);
+    return text;
+}
 
 std::uint8_t normal_align(std::uint8_t align, DType dtype) {
     if (dtype == DType::Count) return align;
@@ -85,6 +92,31 @@ void Lowering::store_record(const Entity& to, const Entity& value, Span span) {
         type_error(span, "expected " + describe(*to.record) + ", got " + describe(*value.record),
                    "records are assigned to each other where their layouts are the same");
     copy_part(to, value, {}, span);
+}
+
+bool Lowering::constant_extents(const Entity& array, std::vector<std::int64_t>& extents) const {
+    extents.resize(array.rank());
+    for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+        if (!constant_integer(Entity::scalar(array.extent(axis), DType::Int64), extents[axis])) return false;
+    }
+    return true;
+}
+
+// The elements of an array in a record, from another array of its shape.
+void Lowering::store_array(const Entity& to, const Entity& value, Span span) {
+    std::vector<std::int64_t> wanted, given;
+    const bool fits = value.is(Entity::Kind::Array) && value.rank() == to.rank() && value.record == to.record;
+    if (!fits)
+        type_error(span, "expected " + describe(type_of(to)) + ", got " + describe(type_of(value)),
+                   "an array in a record is assigned as a whole from another array, or element by element");
+    TREADLE_CHECK(constant_extents(to, wanted), "an array in a record of unknown shape");
+    if (!constant_extents(value, given))
+        fail(ErrorKind::Unsupported, span,
+             "arrays in records are assigned from arrays whose shape is known when the kernel is compiled",
+             "store one element at a time");
+    if (given != wanted)
+        type_error(span, "expected an array of " + shape_text(wanted) + " elements, got one of " + shape_text(given));
+    copy_part(to, value, wanted, span);
 }
 
 // Number by number: in memory of threads the bytes of one number do not lie together.

@@ -162,6 +162,8 @@ private:
     Entity part(const Entity& base, const RecordField& field);
     Entity part_value(const Entity& base, const RecordField& field, Span span);
     void store_record(const Entity& to, const Entity& value, Span span);
+    void store_array(const Entity& to, const Entity& value, Span span);
+    bool constant_extents(const Entity& array, std::vector<std::int64_t>& extents) const;
     void copy_part(const Entity& to, const Entity& from, const std::vector<std::int64_t>& extents, Span span);
     void repeat(std::int64_t count, const std::function<void(const Entity&)>& body);
     Entity settled(const Entity& entity, Span span);

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from treadle import _treadle
+from treadle._records import numpy_dtype
 from treadle._treadle import ndarray
 from treadle.cuda._host_visible import HostVisibleArray
 from treadle.errors import UnsupportedError
@@ -84,7 +85,7 @@ def _strided(extents: tuple[int, ...], strides: Any, name: str) -> ndarray:
         raise ValueError(f"device_array: strides: expected positive numbers of bytes, got {steps}")
     # Of a dense array whose extents are how many elements of the next dimension a stride spans, this is a corner.
     axes = sorted(range(len(steps)), key=lambda axis: (-steps[axis], -extents[axis]))
-    units = [*(steps[axis] for axis in axes[1:]), np.dtype(name).itemsize]
+    units = [*(steps[axis] for axis in axes[1:]), numpy_dtype(name).itemsize]
     inner = [*(extents[axis] for axis in axes[1:]), 1]
     for axis, unit, extent in zip(axes, units, inner, strict=True):
         if steps[axis] % unit or steps[axis] < unit * extent:
