@@ -43,5 +43,5 @@ def test_random_records(seed, tmp_path, fuzz_records):
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(20))
 def test_many_random_records(block, tmp_path, fuzz_records):
-    for seed in range(1000 + 50 * block, 1050 + 50 * block):
+    for seed in range(FIRST + 1000 + 50 * block, FIRST + 1050 + 50 * block):
         check(fuzz_records.Case(seed), seed, tmp_path)

@@ -99,6 +99,13 @@ def test_signatures():
     scale[1, 4](a, np.array((1, 2.5), PAIR)[()], 2)
     assert a.copy_to_host()["b"].tolist() == [5.0] * 4
 
+    @cuda.jit((record[:], types.Tuple((record, types.float64))))
+    def from_tuple(a, pair):
+        a[cuda.grid(1)].b = pair[0].b * pair[1]
+
+    from_tuple[1, 4](a, (np.array((1, 1.5), PAIR)[()], 3.0))
+    assert a.copy_to_host()["b"].tolist() == [4.5] * 4
+
     @cuda.jit
     def local(a):
         r = cuda.local.array(1, record)
@@ -108,6 +115,6 @@ def test_signatures():
         a[0].b = s[0].b
 
     local[1, 1](a)
-    assert a.copy_to_host()["b"][0] == 6
+    assert a.copy_to_host()["b"][0] == 5.5
     assert local.signatures == [(record[::1],)]
     assert "Record(" in local.explain()

@@ -110,6 +110,7 @@ class Case:
             held = "r"
         else:
             held = ""
+        first = len(lines)
         for _ in range(rng.integers(2, 7)):
             action = rng.choice(["read", "write", "copy", "whole"])
             source, index = ("t", "k") if place != "none" and rng.random() < 0.5 else ("a", "j")
@@ -130,10 +131,29 @@ class Case:
             lines.append(f"b[i]{''.join(step_text(rng, step) for step in steps)} = {text}")
             part(self.expected[1], steps)[...] = part(from_a, steps)
         names = ["a", "b", *(f"o{number}" for number in range(2, len(self.arguments)))]
-        body = "\n".join(f"        {line}" for line in lines)
+        body = "\n".join(f"        {line}" for line in self._disturbed(rng, lines, first))
         bounds = rng.choice(["guard", "raise", "off"])
         self.source = (
             f"from treadle import cuda\n\n\ndef make(DTYPE):\n    @cuda.jit(bounds='{bounds}')\n    def kernel({', '.join(names)}):\n"
             f"        i = cuda.grid(1)\n        if i >= {n}:\n            return\n{body}\n\n    return kernel\n"
         )
         self.threads = n
+
+    @staticmethod
+    def _disturbed(rng, lines, first):
+        """The same statements with barriers between them, and some under conditions on which threads part."""
+        waits = rng.choice(["never", "anywhere", "by data"])
+        for number, line in enumerate(lines):
+            if number >= first and rng.random() < 0.3:
+                yield from ("if j % 3 != 0:", f"    {line}", "else:", f"    {line}")
+            else:
+                yield line
+            if number >= first and waits != "never" and rng.random() < 0.4:
+                yield from (
+                    ("if a.size > 0:", "    cuda.syncthreads()")
+                    if waits == "anywhere"
+                    else (
+                        "for _ in range(1 + i // 1000):",
+                        "    cuda.syncthreads()",
+                    )
+                )

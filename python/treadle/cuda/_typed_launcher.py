@@ -113,8 +113,8 @@ def _number(arg: Any, wanted: Any) -> Any:
 
 
 def _tuple_item(value: Any) -> Any:
-    """A number in a tuple as the Python number that stands for its type."""
-    if not isinstance(value, np.generic):
+    """A number in a tuple as the Python number that stands for its type; records stay as they are."""
+    if not isinstance(value, np.generic) or isinstance(value, np.void):
         return value
     if value.dtype.name not in ("bool", "int64", "float64"):
         raise UnsupportedError(
