@@ -61,14 +61,11 @@ struct Entity {
     bool is(Kind other) const { return kind == other; }
     bool adapts() const { return kind == Kind::Literal || weak; }  // takes the type of the other operand
     bool is_number() const { return kind == Kind::Scalar || kind == Kind::Literal; }
-    bool is_record_array() const { return kind == Kind::Array && record != nullptr; }
-    std::size_t rank() const { return shape.size() - fixed.size(); }                 // Array
-    ValueId extent(std::size_t axis) const { return shape[fixed.size() + axis]; }    // Array
-    ValueId stride(std::size_t axis) const { return strides[fixed.size() + axis]; }  // Array
-    std::int64_t item_bytes() const {                                                // Array, Record
+    std::size_t rank() const { return shape.size() - fixed.size(); }               // Array
+    ValueId extent(std::size_t axis) const { return shape[fixed.size() + axis]; }  // Array
+    std::int64_t item_bytes() const {                                              // Array, Record
         return record != nullptr ? static_cast<std::int64_t>(record->size_bytes) : size_of(dtype);
     }
-    std::uint8_t known_align() const { return align != 0 ? align : static_cast<std::uint8_t>(size_of(part_of(dtype))); }
     static Entity scalar(ir::ValueId value, DType dtype) {
         Entity entity;
         entity.kind = Kind::Scalar;

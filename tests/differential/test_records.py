@@ -122,6 +122,33 @@ def test_access(dtype, bounds):
 
 
 @cuda.jit
+def slices(a, out):
+    i = cuda.grid(1)
+    tail = a[3:]
+    part = tail["p"][::2]
+    ends = a[i].v[1:]
+    columns = a["m"][i, :, 1:]
+    out[i, 0] = tail[i].id + part[i // 2].y + part["x"].shape[0]
+    out[i, 1] = ends[0] + ends[-1] + len(ends) + len(a[i].m[0, ::2])
+    out[i, 2] = columns[1, 0] + columns.T[1, 0] + columns.size
+    ends[1] = 4
+    tail["p"][-1].y = 8
+
+
+def test_slices():
+    a = values(PARTICLE, 40)
+    on_device, out = cuda.to_device(a), cuda.device_array((30, 3), "f8")
+    slices[1, 30](on_device, out)
+    a["p"]["y"][-1] = 8
+    got, i = out.copy_to_host(), np.arange(30)
+    np.testing.assert_allclose(got[:, 0], a["id"][3:][i] + a["p"]["y"][3::2][i // 2] + 19, rtol=1e-6)
+    np.testing.assert_allclose(got[:, 1], a["v"][:30, 1].astype("f8") + a["v"][:30, 2] + 4, rtol=1e-6)
+    np.testing.assert_array_equal(got[:, 2], a["m"][:30, 1, 1].astype("i8") + a["m"][:30, 0, 2] + 4)
+    a["v"][:30, 2] = 4
+    same(on_device.copy_to_host(), a)
+
+
+@cuda.jit
 def plane(a, out):
     x, y = cuda.grid(2)
     if x < a.shape[0] and y < a.shape[1]:
