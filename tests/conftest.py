@@ -41,6 +41,12 @@ def fuzz_records():
 
 
 @pytest.fixture(scope="session")
+def records():
+    """tests/support/records.py."""
+    return load("records")
+
+
+@pytest.fixture(scope="session")
 def support():
     """The folder of the helpers, for processes that load them themselves."""
     return SUPPORT
