@@ -3,6 +3,7 @@
 import numpy as np
 
 KINDS = "? i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16 M8[s]".split()
+MOST_SHARED_BYTES = 48 * 1024
 NAMES = ("a", "b", "x", "size", "real", "v1", "record", "T", "ö")
 
 
@@ -98,6 +99,8 @@ class Case:
         from_a = np.roll(a, -shift)
         lines = [f"j = (i + {shift}) % {n}"]
         place = rng.choice(["none", "local", "shared"])
+        if place == "shared" and 32 * dtype.itemsize > MOST_SHARED_BYTES:
+            place = "none"
         if place != "none":
             size = 2 if place == "local" else 32
             lines += [
