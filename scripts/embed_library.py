@@ -16,7 +16,10 @@ _TABLE_DTYPES = {"uint32", "int32", "uint64", "int64", "float32", "float64"}
 
 def load_walker():
     """The walker is loaded by path: the package itself cannot be imported while it is being built."""
-    spec = importlib.util.spec_from_file_location("_syntax", ROOT / "python" / "treadle" / "_syntax.py")
+    folder = ROOT / "python/treadle/_syntax"
+    spec = importlib.util.spec_from_file_location(
+        "_syntax", folder / "__init__.py", submodule_search_locations=[str(folder)]
+    )
     module = importlib.util.module_from_spec(spec)
     sys.modules["_syntax"] = module
     spec.loader.exec_module(module)

@@ -62,6 +62,18 @@ def fuzz():
 
 
 @pytest.fixture(scope="session")
+def fuzz_records():
+    """tests/support/fuzz_records.py."""
+    return load("fuzz_records")
+
+
+@pytest.fixture(scope="session")
+def records():
+    """tests/support/records.py."""
+    return load("records")
+
+
+@pytest.fixture(scope="session")
 def support():
     """The folder of the helpers, for processes that load them themselves."""
     return SUPPORT

@@ -8,6 +8,7 @@
 
 #include "array/creation.h"
 #include "array/elementwise.h"
+#include "array/records.h"
 #include "array/views.h"
 #include "base/error.h"
 #include "module.h"
@@ -59,7 +60,9 @@ std::vector<array::Index> to_index(nb::handle item) {
 
 nb::tuple shape_of(const Array& self) { return to_tuple(self.shape()); }
 nb::tuple strides_of(const Array& self) { return to_tuple(self.strides()); }
-std::string dtype_of(const Array& self) { return std::string(name_of(self.dtype())); }
+std::string dtype_of(const Array& self) {
+    return self.record() != nullptr ? self.record()->text : std::string(name_of(self.dtype()));
+}
 std::uint64_t pointer_of(const Array& self) { return reinterpret_cast<std::uint64_t>(self.data()); }
 std::uint64_t storage_bytes(const Array& self) { return self.storage() ? self.storage()->size_bytes() : 0; }
 
@@ -135,7 +138,15 @@ void copy_to_host(const Array& self, nb::handle buffer) {
     TREADLE_CHECK(fits, "host buffer of another size");
 }
 
-Array empty(nb::handle shape, nb::handle dtype) { return array::empty(to_dims(shape), to_dtype(dtype)); }
+Array empty(nb::handle shape, nb::handle dtype) {
+    const auto name = nb::cast<std::string>(dtype);
+    if (is_record(name)) return array::empty_records(to_dims(shape), to_record(name));
+    return array::empty(to_dims(shape), to_dtype(dtype));
+}
+
+Array field(const Array& self, std::int64_t offset, nb::handle dtype) {
+    return array::field_view(self, offset, to_dtype(dtype));
+}
 
 // In memory that the host reaches as well.
 Array empty_shared(nb::handle shape, nb::handle dtype, bool managed) {
@@ -196,6 +207,7 @@ void bind_array(nb::module_& module) {
         .def("_set", &set_item, nb::arg("item").none(), nb::arg("value").none())
         .def("_reshape", &reshape, nb::arg("shape"))
         .def("_view", &view_as, nb::arg("dtype"))
+        .def("_field", &field, nb::arg("offset"), nb::arg("dtype"))
         .def("_transpose", &array::transpose, nb::arg("axes"))
         .def("_broadcast_to", &broadcast_to, nb::arg("shape"))
         .def("_expand_dims", &array::expand_dims, nb::arg("axis"))

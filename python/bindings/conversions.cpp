@@ -14,6 +14,11 @@ DType to_dtype(nb::handle name) {
     throw Error(ErrorKind::Type, "dtype: expected a boolean, integer, floating or complex type, got '" + text + "'");
 }
 
+array::RecordRef to_record(const std::string& layout) {
+    const std::size_t at = layout.find(' ');
+    return std::make_shared<array::Record>(array::Record{layout, std::stoll(layout.substr(at))});
+}
+
 std::int64_t to_integer(nb::handle value) {
     const nb::object number = nb::steal(PyNumber_Index(value.ptr()));
     if (!number.is_valid()) throw nb::python_error();

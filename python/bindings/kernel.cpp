@@ -36,7 +36,13 @@ ArgType to_arg_type(nb::handle value) {
         for (std::size_t i = first; i < items.size(); ++i) type.items.push_back(to_arg_type(items[i]));
         return type;
     }
-    type.dtype = to_dtype(items[1]);
+    const auto element = nb::cast<std::string>(items[1]);
+    if (is_record(element)) {
+        type.record = element;
+    } else {
+        type.dtype = to_dtype(items[1]);
+    }
+    if (kind == "record") type.kind = ArgType::Kind::Record;
     if (kind == "array") {
         type.kind = ArgType::Kind::Array;
         type.rank = static_cast<std::uint8_t>(nb::cast<int>(items[2]));
@@ -58,7 +64,8 @@ nb::tuple from_arg_type(const ArgType& type) {
         for (const ArgType& item : type.items) items.append(from_arg_type(item));
         return nb::tuple(items);
     }
-    const std::string dtype(name_of(type.dtype));
+    if (type.kind == ArgType::Kind::Record) return nb::make_tuple("record", type.record);
+    const std::string dtype(type.record.empty() ? name_of(type.dtype) : type.record);
     if (type.kind == ArgType::Kind::Scalar) return nb::make_tuple("scalar", dtype);
     return nb::make_tuple("array", dtype, static_cast<int>(type.rank), static_cast<int>(type.layout));
 }
@@ -90,6 +97,11 @@ bool add_argument(Arguments& arguments, nb::handle value) {
     PyObject* object = value.ptr();
     if (nb::isinstance<array::Array>(value)) {
         const array::Array& array = *nb::inst_ptr<array::Array>(value);
+        if (const array::RecordRef& record = array.record(); record != nullptr) {
+            arguments.add_record_array(record->text, record->size_bytes, array.rank(), array.layout(), array.data(),
+                                       array.shape().data(), array.strides().data(), array.storage().get());
+            return true;
+        }
         arguments.add_array(array.dtype(), array.rank(), array.layout(), array.data(), array.shape().data(),
                             array.strides().data(), array.storage().get());
     } else if (PyFloat_CheckExact(object)) {
@@ -148,6 +160,9 @@ void add_any_argument(Arguments& arguments, nb::handle value, const std::string&
     const bool is_scalar = PyTuple_Check(converted.ptr()) && PyUnicode_Check(PyTuple_GetItem(converted.ptr(), 0));
     if (!is_scalar) {
         add_argument(arguments, converted);
+    } else if (nb::isinstance<array::Array>(converted[1])) {
+        const array::Array& record = *nb::inst_ptr<array::Array>(converted[1]);
+        arguments.add_record(record.record()->text, record.data(), record.storage().get());
     } else if (PyTuple_Size(converted.ptr()) == 3) {
         arguments.add_complex(to_dtype(converted[0]), nb::cast<std::uint64_t>(converted[1]),
                               nb::cast<std::uint64_t>(converted[2]));

@@ -53,7 +53,10 @@ void bind_interop(nb::module_& module);
 void bind_foreign_kernels(nb::module_& module);
 
 // conversions.cpp
-DType to_dtype(nb::handle name);            // from NumPy's type string or Treadle's name
+DType to_dtype(nb::handle name);  // from NumPy's type string or Treadle's name
+// Whether the name of an element type is the layout of a record.
+inline bool is_record(std::string_view name) { return name.starts_with("(record "); }
+array::RecordRef to_record(const std::string& layout);
 std::int64_t to_integer(nb::handle value);  // raises TypeError for what is no integer, OverflowError beyond 64 bits
 array::Dims to_dims(nb::handle shape);      // an integer or a sequence of integers
 nb::tuple to_tuple(const array::Dims& dims);

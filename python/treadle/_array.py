@@ -13,14 +13,14 @@ import numpy as np
 
 from treadle import _treadle
 from treadle._convert import from_host, to_host
+from treadle._records import is_record, numpy_dtype
 from treadle._treadle import ndarray
-from treadle._types import SUPPORTED, dtype_name
+from treadle._types import dtype_name
 from treadle.cuda._array_methods import DeviceArrayMethods
+from treadle.errors import UnsupportedError
 
 if TYPE_CHECKING:
     from treadle.cuda import Device
-
-_DTYPES = {name: np.dtype(name) for name in SUPPORTED}
 
 
 class Flags:
@@ -55,6 +55,18 @@ def _reduce(array: ndarray, name: str, axis: Any, out: ndarray | None, keepdims:
     return out
 
 
+def _field(array: Any, name: str) -> ndarray:
+    """One field of all records, as an array of numbers in the same memory."""
+    if name not in array.dtype.fields:
+        raise ValueError(f"no field of name {name}: the fields are {', '.join(array.dtype.names)}")
+    dtype, offset = array.dtype.fields[name][:2]
+    if dtype.shape or dtype.names or dtype.kind in "mM":
+        raise UnsupportedError(
+            f"field '{name}': expected a field of numbers, got {dtype}: kernels reach it, or a copy on the host"
+        )
+    return array._field(offset, dtype.name)
+
+
 def _scalar(array: ndarray) -> Any:
     if array.size != 1:
         raise TypeError(f"only arrays of one element can be converted to a Python number, got shape {array.shape}")
@@ -73,12 +85,12 @@ class ArrayMethods(DeviceArrayMethods):
     @property
     def dtype(self: Any) -> np.dtype[Any]:
         """NumPy dtype of the elements."""
-        return _DTYPES[self._dtype_name]
+        return numpy_dtype(self._dtype_name)
 
     @property
     def itemsize(self: Any) -> int:
         """Bytes of one element."""
-        return _DTYPES[self._dtype_name].itemsize
+        return numpy_dtype(self._dtype_name).itemsize
 
     @property
     def T(self: Any) -> ndarray:
@@ -103,10 +115,13 @@ class ArrayMethods(DeviceArrayMethods):
         return Device(0)
 
     def __getitem__(self: Any, item: Any) -> ndarray:
-        return self._get(item)
+        return _field(self, item) if isinstance(item, str) and is_record(self._dtype_name) else self._get(item)
 
     def __setitem__(self: Any, item: Any, value: Any) -> None:
-        self._set(item, value)
+        if isinstance(item, str) and is_record(self._dtype_name):
+            _field(self, item)._set(..., value)
+        else:
+            self._set(item, value)
 
     def __len__(self: Any) -> int:
         if self.ndim == 0:
@@ -229,6 +244,8 @@ class ArrayMethods(DeviceArrayMethods):
 
     def astype(self: Any, dtype: Any, copy: bool = True) -> ndarray:
         """The elements in another dtype; floats become integers by truncation and saturate out of range."""
+        if is_record(self._dtype_name) and np.dtype(dtype) == self.dtype:
+            return self._copy() if copy else self
         name = dtype_name(dtype)
         return self if not copy and name == self._dtype_name else self._astype(name)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from treadle import _treadle
+from treadle._records import element_name, numpy_dtype
 from treadle._types import dtype_name
 from treadle.cuda._host_visible import HostVisibleArray
 
@@ -19,8 +20,8 @@ def from_host(host: np.ndarray) -> _treadle.ndarray:
     """A device array with a copy of ``host`` (any layout; big-endian data is converted)."""
     if isinstance(host, HostVisibleArray):
         return host.device_array._copy()
-    name = dtype_name(host.dtype, "array")
-    data = np.ascontiguousarray(host, dtype=np.dtype(name))
+    name = element_name(host.dtype, "array")
+    data = np.ascontiguousarray(host, dtype=numpy_dtype(name))
     result = _treadle.empty(host.shape, name)
     if data.size:
         result._copy_from_host(data.reshape(-1).view(np.uint8))
@@ -29,7 +30,7 @@ def from_host(host: np.ndarray) -> _treadle.ndarray:
 
 def to_host(array: _treadle.ndarray) -> np.ndarray:
     """A NumPy array with a copy of ``array``. Waits for the current stream."""
-    result = np.empty(array.shape, dtype=array._dtype_name)
+    result = np.empty(array.shape, dtype=numpy_dtype(array._dtype_name))
     if result.size:
         array._copy_to_host(result.reshape(-1).view(np.uint8))
     return result
@@ -79,11 +80,14 @@ def argument(value: Any, kernel: str, name: str, copies_host_arrays: bool) -> An
     if isinstance(value, (np.datetime64, np.timedelta64)):
         value = value.astype(np.int64)
     try:
+        if isinstance(value, np.void):
+            element_name(value.dtype, "argument")
+            return "record", from_host(np.asarray(value))
         if isinstance(value, (np.generic, float, complex)):
             return scalar_bits(_numpy_scalar(value))
         host = value if isinstance(value, np.ndarray) else getattr(value, "value", None)
         if isinstance(host, np.ndarray) and copies_host_arrays:
-            dtype_name(host.dtype, "argument")
+            element_name(host.dtype, "argument")
             raise HostArrayPassed
     except TypeError as error:
         raise TypeError(f"{kernel}: argument '{name}': {str(error).split(': ', 1)[1]}") from None

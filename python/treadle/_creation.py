@@ -12,6 +12,7 @@ import numpy as np
 from treadle import _treadle
 from treadle._array import ndarray
 from treadle._convert import from_host, to_host
+from treadle._records import element_name, is_record, numpy_dtype
 from treadle._types import default_float, dtype_name
 from treadle.cuda._arrays import as_cuda_array, is_cuda_array
 
@@ -39,7 +40,7 @@ def is_fortran(order: str, what: str) -> bool:
 
 
 def _name(dtype: Any) -> str:
-    return default_float() if dtype is None else dtype_name(dtype)
+    return default_float() if dtype is None else element_name(dtype)
 
 
 def empty(shape: Any, dtype: Any = None, order: str = "C") -> ndarray:
@@ -77,7 +78,10 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> nd
 def zeros(shape: Any, dtype: Any = None, order: str = "C") -> ndarray:
     """A new array of zeros; float64 without a dtype."""
     result = empty(shape, dtype, order)
-    result._fill(0)
+    if is_record(result._dtype_name):
+        result._set(..., from_host(np.zeros((), result.dtype)))
+    else:
+        result._fill(0)
     return result
 
 
@@ -89,7 +93,7 @@ def ones(shape: Any, dtype: Any = None, order: str = "C") -> ndarray:
 
 
 def _like(a: ndarray, dtype: Any, shape: Any) -> tuple[Any, str]:
-    return (a.shape if shape is None else shape), dtype_name(a.dtype if dtype is None else dtype)
+    return (a.shape if shape is None else shape), element_name(a.dtype if dtype is None else dtype)
 
 
 def empty_like(a: ndarray, dtype: Any = None, shape: Any = None) -> ndarray:
@@ -131,12 +135,11 @@ def array(obj: Any, dtype: Any = None, copy: bool = True, order: str = "K", ndmi
     if not isinstance(obj, (ndarray, np.ndarray)) and is_cuda_array(obj):
         obj = as_cuda_array(obj)
     if isinstance(obj, ndarray):
-        name = obj._dtype_name if dtype is None else dtype_name(dtype)
-        result = obj._astype(name) if copy or name != obj._dtype_name else obj
+        result = obj.astype(obj.dtype if dtype is None else dtype, copy)
     else:
         if _holds_device_arrays(obj):
             return stack([array(item, dtype) for item in obj])
-        host = np.asarray(obj) if dtype is None else np.asarray(obj, dtype=dtype_name(dtype))
+        host = np.asarray(obj) if dtype is None else np.asarray(obj, dtype=numpy_dtype(element_name(dtype)))
         result = from_host(host)
         if is_fortran(order, "array") and result.ndim > 1:
             result = result._transpose([])._copy()._transpose([])

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from treadle._desugar import Desugarer, NotPossible, is_needed
+from treadle._records import element_name, is_record, numpy_dtype
+from treadle._signatures import as_type
 from treadle._source import Carried, Definition, Source, identity, source_of
 from treadle._syntax import FunctionWalker, UnsupportedSyntax, inner_nodes, number_text
 from treadle._types import SUPPORTED
@@ -186,6 +188,10 @@ class Program:
             if isinstance(value, np.complexfloating):
                 return f"(call (builtin {value.dtype.name}) {number_text(value.real.item())} {number_text(value.imag.item())})"
             return f"(call (builtin {value.dtype.name}) {number_text(value.item())})"
+        if isinstance(value, np.void):
+            return f"(item {self._constant_array(np.asarray(value).reshape(1), name, node)} 0)"
+        if isinstance(value, np.dtype) and value.names is not None:
+            return self._element(value, name, node)
         if isinstance(value, np.dtype) and value.name in SUPPORTED:
             return f"(builtin {value.name})"
         if isinstance(value, enum.Enum):
@@ -206,8 +212,10 @@ class Program:
         kernel_type = getattr(value, "_treadle_dtype", None)
         if type(value).__module__.startswith("numba.") and str(value) in SUPPORTED:
             kernel_type = str(value)
+        if type(value).__module__.startswith("numba.") and hasattr(value, "fields"):
+            kernel_type = as_type(value).code()[1]
         if kernel_type is not None:
-            return f"(builtin {kernel_type})"
+            return kernel_type if is_record(kernel_type) else f"(builtin {kernel_type})"
         try:
             builtin = _BUILTINS.get(value)
         except TypeError:
@@ -232,10 +240,7 @@ class Program:
 
     def _constant_array(self, value: np.ndarray[Any, Any], name: str, node: ast.AST) -> str:
         """A host array as it is now; the kernel reads its own copy."""
-        if value.dtype.name not in SUPPORTED:
-            raise UnsupportedSyntax(
-                f"'{name}' is an array of {value.dtype}, which kernels cannot use", node, self._first
-            )
+        element = self._element(value.dtype, name, node)
         if value.nbytes > _MOST_CONSTANT_BYTES:
             raise UnsupportedSyntax(
                 f"'{name}' has {value.nbytes} bytes, and constant arrays at most {_MOST_CONSTANT_BYTES}",
@@ -244,8 +249,15 @@ class Program:
                 "pass the array as an argument",
             )
         extents = " ".join(map(str, value.shape))
-        native = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("="))
-        return f'(constarray {value.dtype.name} (tuple {extents}) "{native.tobytes().hex()}")'
+        native = np.ascontiguousarray(value, dtype=numpy_dtype(element))
+        return f'(constarray {element} (tuple {extents}) "{native.tobytes().hex()}")'
+
+    def _element(self, dtype: np.dtype[Any], name: str, node: ast.AST) -> str:
+        """The text of an element type."""
+        try:
+            return element_name(dtype, f"'{name}'")
+        except TypeError as error:
+            raise UnsupportedSyntax(f"{error}, which kernels cannot use", node, self._first) from None
 
 
 def _complex_function(name: str) -> Any:

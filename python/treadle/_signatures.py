@@ -20,7 +20,8 @@ from treadle._kernel_types import (
     Type,
     UniTuple,
 )
-from treadle._types import dtype_name
+from treadle._record_types import NestedArray, NPDatetime, NPTimedelta, Record, record_of
+from treadle._records import element_name
 
 _KINDS: dict[str, type[Number]] = {"b": Boolean, "i": Integer, "u": Integer, "f": Float, "c": Complex}
 # Names that older versions of numba had.
@@ -32,14 +33,21 @@ def _is_numba(item: Any) -> bool:
     return type(item).__module__.split(".")[0] == "numba"
 
 
-def from_dtype(dtype: Any) -> Number:
-    """The type of a NumPy dtype's elements. Raises TypeError for dtypes that are no numbers.
+def from_dtype(dtype: Any) -> Any:
+    """The type of a NumPy dtype's elements: a number, a date, a record, or an array in a record. Raises TypeError for other dtypes.
 
     >>> import numpy as np
     >>> from_dtype(np.dtype("f4"))
     float32
     """
     resolved = np.dtype(dtype)
+    if resolved.names is not None:
+        return record_of(resolved, from_dtype)
+    if resolved.subdtype is not None:
+        return NestedArray(from_dtype(resolved.subdtype[0]), resolved.shape)
+    if resolved.kind in "mM":
+        unit = resolved.str[4:-1]
+        return NPDatetime(unit) if resolved.kind == "M" else NPTimedelta(unit)
     kind = _KINDS.get(resolved.kind)
     if kind is None or resolved.itemsize > 16:
         raise TypeError(f"from_dtype: dtype: expected a boolean, integer, floating or complex dtype, got {resolved}")
@@ -178,12 +186,20 @@ def as_type(item: Any) -> Type:
         if isinstance(found, Type):
             return found
         raise TypeError(f"signature: expected a type, got '{item}'")
-    return from_dtype(dtype_name(item, "signature"))
+    element_name(item, "signature")
+    return from_dtype(item)
 
 
 def _from_numba(item: Any) -> Type:
     if hasattr(item, "literal_type"):
         return _from_numba(item.literal_type)
+    if hasattr(item, "fields") and hasattr(item, "aligned"):
+        fields = [(name, {**field._asdict(), "type": _from_numba(field.type)}) for name, field in item.fields.items()]
+        return Record(fields, item.size, item.aligned)
+    if type(item).__name__ in ("NPDatetime", "NPTimedelta"):
+        return NPDatetime(item.unit) if type(item).__name__ == "NPDatetime" else NPTimedelta(item.unit)
+    if hasattr(item, "nitems") and hasattr(item, "shape"):
+        return NestedArray(_from_numba(item.dtype), item.shape)
     if hasattr(item, "layout") and hasattr(item, "ndim"):
         return Array(
             _from_numba(item.dtype),

@@ -26,6 +26,7 @@ from treadle._kernel_types import (
     Type,
     UniTuple,
 )
+from treadle._record_types import NestedArray, NPDatetime, NPTimedelta, Record
 from treadle._signatures import as_type, from_dtype, parse_signature, typeof
 
 none = void = NoneType("none")
@@ -55,8 +56,12 @@ __all__ = [
     "Complex",
     "Float",
     "Integer",
+    "NPDatetime",
+    "NPTimedelta",
+    "NestedArray",
     "NoneType",
     "Number",
+    "Record",
     "Signature",
     "Tuple",
     "Type",

@@ -12,9 +12,9 @@ std::int64_t element_count(const Dims& shape) {
 
 std::int64_t Array::size() const { return element_count(shape_); }
 
-Dims dense_strides(const Dims& shape, DType dtype) {
+Dims dense_strides(const Dims& shape, std::int64_t item_bytes) {
     Dims strides(shape.size());
-    std::int64_t step = size_of(dtype);
+    std::int64_t step = item_bytes;
     for (std::size_t i = shape.size(); i-- > 0;) {
         strides[i] = step;
         step *= std::max<std::int64_t>(shape[i], 1);
@@ -22,8 +22,13 @@ Dims dense_strides(const Dims& shape, DType dtype) {
     return strides;
 }
 
+void Array::refuse_records() {
+    throw Error(ErrorKind::Type,
+                "expected an array of numbers, got an array of records: only kernels compute with records");
+}
+
 bool Array::is_c_contiguous() const {
-    std::int64_t step = size_of(dtype_);
+    std::int64_t step = item_bytes();
     for (std::size_t i = shape_.size(); i-- > 0;) {
         if (shape_[i] == 0) return true;
         if (shape_[i] != 1 && strides_[i] != step) return false;
@@ -33,7 +38,7 @@ bool Array::is_c_contiguous() const {
 }
 
 bool Array::is_f_contiguous() const {
-    std::int64_t step = size_of(dtype_);
+    std::int64_t step = item_bytes();
     for (std::size_t i = 0; i < shape_.size(); ++i) {
         if (shape_[i] == 0) return true;
         if (shape_[i] != 1 && strides_[i] != step) return false;
@@ -45,7 +50,7 @@ bool Array::is_f_contiguous() const {
 Layout Array::layout() const {
     if (shape_.empty()) return Layout::Dense;
     // An axis of one element is never stepped along, so its stride may be taken for anything.
-    if (shape_.back() != 1 && strides_.back() != size_of(dtype_))
+    if (shape_.back() != 1 && strides_.back() != item_bytes())
         return strides_.back() == 0 ? Layout::InnerZero : Layout::Any;
     return is_c_contiguous() ? Layout::Dense : Layout::InnerDense;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "array/elementwise_kernel.h"
+#include "array/records.h"
 #include "array/views.h"
 #include "base/error.h"
 
@@ -243,7 +244,12 @@ Array elementwise(const Operation& operation, std::span<const Operand> given, co
     return *out;
 }
 
+Array empty_like(const Dims& shape, const Array& elements) {
+    return elements.record() != nullptr ? empty_records(shape, elements.record()) : empty(shape, elements.dtype());
+}
+
 void copy_into(const Array& to, const Array& from) {
+    if (to.record() != nullptr || from.record() != nullptr) return copy_records(to, from);
     const Array source = from.shape() == to.shape() ? from : broadcast_to(from, to.shape());
     if (source.storage().get() == to.storage().get() && to.storage() && !same_view(source, to)) {
         const Array aside = empty(source.shape(), source.dtype());
@@ -277,7 +283,7 @@ void fill(const Array& to, const Operand& value) {
 }
 
 Array contiguous_copy(const Array& array) {
-    Array result = empty(array.shape(), array.dtype());
+    Array result = empty_like(array.shape(), array);
     copy_into(result, array);
     return result;
 }

@@ -56,6 +56,7 @@ void copy_into(const Array& to, const Array& from);  // broadcasts from, convert
 void fill(const Array& to, const Operand& value);
 Array empty(const Dims& shape, DType dtype);
 Array empty_shared(const Dims& shape, DType dtype, device::SharedMemory kind);
+Array empty_like(const Dims& shape, const Array& elements);  // with the elements of an array: numbers or records
 Array contiguous_copy(const Array& array);
 Array astype(const Array& array, DType dtype);
 

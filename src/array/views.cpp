@@ -165,9 +165,9 @@ Dims resolve_shape(const Array& array, Dims shape) {
 
 std::optional<Array> reshape_view(const Array& array, Dims shape) {
     shape = resolve_shape(array, std::move(shape));
-    if (array.is_c_contiguous()) return array.with(shape, dense_strides(shape, array.dtype()));
+    if (array.is_c_contiguous()) return array.with(shape, dense_strides(shape, array.item_bytes()));
     // Match runs of old axes with runs of new axes of the same size; inside a run the old axes must be nested densely.
-    Dims strides(shape.size(), size_of(array.dtype()));
+    Dims strides(shape.size(), array.item_bytes());
     std::size_t old_axis = 0, new_axis = 0;
     const std::size_t old_rank = array.shape().size();
     while (old_axis < old_rank && new_axis < shape.size()) {

@@ -69,8 +69,8 @@ private:
                 if (op.index == 1) add(op, "waits for another thread");
                 if (op.divergent) add(op, "threads leave the loop one by one: it runs until the last has left");
                 break;
-            case Opcode::Load: add(op, "load, " + reach(op) + bounds(op)); break;
-            case Opcode::Store: add(op, "store, " + reach(op) + bounds(op)); break;
+            case Opcode::Load: add(op, "load, " + reach(op) + unaligned(op) + bounds(op)); break;
+            case Opcode::Store: add(op, "store, " + reach(op) + unaligned(op) + bounds(op)); break;
             case Opcode::Atomic: {
                 const bool own = op.space != ir::Space::Global;
                 add(op, std::string("atomic, ") +
@@ -100,6 +100,10 @@ private:
         const bool step_of_one = function_.value_shapes[op.operands[3 * rank]] == Shape::linear(1);
         if (last_linear && dense && step_of_one) return "one contiguous access";
         return "elements at a fixed distance";
+    }
+
+    static std::string unaligned(const Op& op) {
+        return op.align == 0 ? "" : ", at multiples of " + std::to_string(op.align);
     }
 
     std::string bounds(const Op& op) const {

@@ -8,9 +8,12 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "frontend/record.h"
 #include "ir/ir.h"
 
 namespace treadle::frontend {
+
+using ir::ValueId;
 
 struct Builtin;  // a row of builtins.def
 
@@ -29,7 +32,8 @@ struct Entity {
         Group,
         Method,
         TupleType,
-        Complex
+        Complex,
+        Record  // in memory: an element of an array of records, or a part of one
     };
     Kind kind = Kind::None;
     bool weak = false;                 // Scalar read from a variable that holds only literals, under strict types
@@ -43,6 +47,13 @@ struct Entity {
     std::vector<ir::ValueId> strides;  // Array, bytes
     ir::Layout layout = ir::Layout::Any;
     ir::Space space = ir::Space::Global;  // Array
+    // Arrays of records, and arrays and records that are parts of their elements; a Record is an array whose axes are
+    // all fixed.
+    const RecordType* record = nullptr;  // of the elements, where they are no numbers; of a Record, of a Type
+    std::vector<Entity> fixed;           // indices of the first axes, given already
+    std::uint64_t offset = 0;            // bytes from an element to the part that this is
+    std::uint8_t align = 0;              // what divides the addresses; 0 where numbers have the alignment of their type
+    bool read_only = false;
     const Builtin* builtin = nullptr;
     std::size_t function = 0;
     std::string text;  // String, and the name of a library function; of a Method
@@ -50,6 +61,11 @@ struct Entity {
     bool is(Kind other) const { return kind == other; }
     bool adapts() const { return kind == Kind::Literal || weak; }  // takes the type of the other operand
     bool is_number() const { return kind == Kind::Scalar || kind == Kind::Literal; }
+    std::size_t rank() const { return shape.size() - fixed.size(); }               // Array
+    ValueId extent(std::size_t axis) const { return shape[fixed.size() + axis]; }  // Array
+    std::int64_t item_bytes() const {                                              // Array, Record
+        return record != nullptr ? static_cast<std::int64_t>(record->size_bytes) : size_of(dtype);
+    }
     static Entity scalar(ir::ValueId value, DType dtype) {
         Entity entity;
         entity.kind = Kind::Scalar;
@@ -87,7 +103,7 @@ struct Entity {
 
 // The type of a variable; what assignments to one name are unified to.
 struct VarType {
-    enum class Kind : std::uint8_t { Unset, None, Scalar, Complex, Tuple, Array };
+    enum class Kind : std::uint8_t { Unset, None, Scalar, Complex, Tuple, Array, Record };
     Kind kind = Kind::Unset;
     DType dtype = DType::Count;
     bool weak = false;  // only literals so far, and types are strict
@@ -96,6 +112,9 @@ struct VarType {
     std::size_t rank = 0;
     ir::Layout layout = ir::Layout::Any;
     ir::Space space = ir::Space::Global;
+    const RecordType* record = nullptr;  // of a Record, or of an Array's elements
+    std::uint8_t align = 0;
+    bool read_only = false;
 
     bool operator==(const VarType&) const = default;
 };

@@ -3,9 +3,9 @@
 namespace treadle::frontend {
 
 Entity Lowering::shape_tuple(const Entity& array, const std::vector<ValueId>& extents) const {
-    (void)array;
     std::vector<Entity> items;
-    for (const ValueId extent : extents) items.push_back(Entity::scalar(extent, DType::Int64));
+    for (std::size_t axis = array.fixed.size(); axis < extents.size(); ++axis)
+        items.push_back(Entity::scalar(extents[axis], DType::Int64));
     return Entity::tuple(std::move(items));
 }
 
@@ -39,14 +39,26 @@ Entity Lowering::load(const Node& node) {
         return base.items[static_cast<std::size_t>(at)];
     }
     if (base.is(Entity::Kind::Array)) return element(base, index, node.span);
+    if (base.is(Entity::Kind::Record)) return part_value(base, find_field(base, index, node.span), node.span);
     type_error(node.span, "cannot index " + describe(type_of(base)));
 }
 
 Entity Lowering::element(const Entity& array, const Entity& index, Span span) {
-    const std::vector<Entity> indices = index_list(array, index, span);
+    if (array.record != nullptr && index.is(Entity::Kind::String))
+        return part_value(array, find_field(array, index, span), span);
+    std::vector<Entity> indices = index_list(array, index, span);
     bool is_view = indices.size() < array.shape.size();
     for (const Entity& one : indices) is_view = is_view || one.is(Entity::Kind::Slice);
     if (is_view) return view(array, indices, span);
+    if (array.record == nullptr) return load_number(array, indices, span);
+    Entity record = array;
+    record.kind = Entity::Kind::Record;
+    for (Entity& one : indices) one = Entity::scalar(as(one, DType::Int64), DType::Int64);
+    record.fixed = std::move(indices);
+    return record;
+}
+
+Entity Lowering::load_number(const Entity& array, const std::vector<Entity>& indices, Span span) {
     const auto load = [&](int part) {
         ir::Op op = access(Opcode::Load, array, indices, part, span);
         op.type = ir::Type::scalar(op.elem);
@@ -63,12 +75,16 @@ ir::Op Lowering::access(Opcode code, const Entity& array, const std::vector<Enti
     ir::Op op;
     op.code = code;
     op.operands = access_operands(array, indices, span);
+    // An atomic operation has no room for a distance.
+    if (code == Opcode::Atomic) op.operands[0] = own_pointer(array);
     op.index = static_cast<std::int32_t>(array.shape.size());
     op.elem = part_of(array.dtype);
     op.space = array.space;
     op.layout = array.layout;
+    op.align = array.align;
+    if (code != Opcode::Atomic) op.imm = array.offset;
     if (is_complex(array.dtype)) {
-        op.imm = static_cast<std::uint64_t>(part * size_of(op.elem));
+        op.imm += static_cast<std::uint64_t>(part * size_of(op.elem));
         const bool dense = array.layout == ir::Layout::Dense || array.layout == ir::Layout::InnerDense;
         if (dense && op.index != 0)
             op.operands[static_cast<std::size_t>(2 * op.index)] =
@@ -78,13 +94,25 @@ ir::Op Lowering::access(Opcode code, const Entity& array, const std::vector<Enti
     return op;
 }
 
-void Lowering::store(const Node& target, const Entity& value) {
-    const Entity array = expression(target.items[0]);
+// An element or a field that is assigned to: a record, an array with all axes fixed, or an array in a record.
+Entity Lowering::place(const Node& target) {
+    Entity array = expression(target.items[0]);
+    const bool is_attribute = target.head == Head::Attr;
+    if (array.is(Entity::Kind::Record)) {
+        const RecordField& field = is_attribute ? find_field(array, target.items[1].atom, target.span)
+                                                : find_field(array, expression(target.items[1]), target.span);
+        return part(array, field);
+    }
     if (array.is(Entity::Kind::Tuple)) type_error(target.span, "tuples cannot be changed");
     if (!array.is(Entity::Kind::Array)) type_error(target.span, "cannot store into " + describe(type_of(array)));
-    if (array.space == ir::Space::Constant)
-        type_error(target.span, "constant arrays cannot be written", "pass the array as an argument");
-    const std::vector<Entity> indices = index_list(array, expression(target.items[1]), target.span);
+    if (is_attribute)
+        type_error(target.span, "cannot assign to an attribute of " + describe(type_of(array)),
+                   "a kernel stores one element at a time");
+    const Entity given = expression(target.items[1]);
+    if (array.record != nullptr && given.is(Entity::Kind::String))
+        fail(ErrorKind::Unsupported, target.span, "a field of a whole array cannot be assigned to in kernels",
+             "a kernel stores one element at a time");
+    const std::vector<Entity> indices = index_list(array, given, target.span);
     for (const Entity& index : indices) {
         if (index.is(Entity::Kind::Slice))
             fail(ErrorKind::Unsupported, target.span, "slices of arrays cannot be assigned to in kernels",
@@ -92,31 +120,55 @@ void Lowering::store(const Node& target, const Entity& value) {
     }
     if (indices.size() != array.shape.size()) {
         type_error(target.span,
-                   "expected " + std::to_string(array.shape.size()) + " indices, got " + std::to_string(indices.size()),
+                   "expected " + std::to_string(array.rank()) + " indices, got " +
+                       std::to_string(indices.size() - array.fixed.size()),
                    "a kernel stores one element at a time");
     }
+    if (array.record != nullptr) array.kind = Entity::Kind::Record;
+    array.fixed = indices;
+    return array;
+}
+
+void Lowering::store(const Node& target, const Entity& value) {
+    const Entity to = place(target);
+    if (to.space == ir::Space::Constant)
+        type_error(target.span, "constant arrays cannot be written", "pass the array as an argument");
+    if (to.read_only)
+        type_error(target.span, "records given to a kernel are copies that are only read",
+                   "pass an array of one record, or an element of a device array");
+    if (to.is(Entity::Kind::Record)) return store_record(to, value, target.span);
+    if (to.rank() != 0) return store_array(to, value, target.span);
+    const bool is_field = target.head == Head::Attr;
+    store_number(to, value, is_field ? "field '" + std::string(target.items[1].atom) + "'" : "stored value",
+                 target.span);
+}
+
+// Into an array with all axes fixed.
+void Lowering::store_number(const Entity& array, const Entity& value, const std::string& what, Span span) {
     const auto put = [&](const Entity& number, int part) {
-        ir::Op op = access(Opcode::Store, array, indices, part, target.span);
-        op.operands.push_back(is_bool(op.elem) ? truth(number, target.span) : as(number, op.elem));
+        ir::Op op = access(Opcode::Store, array, array.fixed, part, span);
+        op.operands.push_back(is_bool(op.elem) ? truth(number, span) : as(number, op.elem));
         emit(std::move(op));
     };
     if (is_complex(array.dtype)) {
-        const Entity number = as_complex(value, array.dtype, target.span);
+        const Entity number = as_complex(value, array.dtype, span);
         put(number.items[0], 0);
         put(number.items[1], 1);
         return;
     }
-    if (!is_bool(array.dtype)) number_type(value, target.span, "stored value");
+    if (!is_bool(array.dtype)) number_type(value, span, what.c_str());
     put(value, 0);
 }
 
 std::vector<Entity> Lowering::index_list(const Entity& array, const Entity& index, Span span) {
-    std::vector<Entity> indices = index.is(Entity::Kind::Tuple) ? index.items : std::vector<Entity>{index};
-    if (indices.size() > array.shape.size()) {
-        type_error(span, "too many indices: the array has " + std::to_string(array.shape.size()) + " dimensions, got " +
-                             std::to_string(indices.size()));
+    std::vector<Entity> indices = array.fixed;
+    const std::vector<Entity> given = index.is(Entity::Kind::Tuple) ? index.items : std::vector<Entity>{index};
+    indices.insert(indices.end(), given.begin(), given.end());
+    if (given.size() > array.rank()) {
+        type_error(span, "too many indices: the array has " + std::to_string(array.rank()) + " dimensions, got " +
+                             std::to_string(given.size()));
     }
-    for (const Entity& one : indices) {
+    for (const Entity& one : given) {
         if (one.is(Entity::Kind::Slice)) continue;
         if (is_float(number_type(one, span, "array index"))) {
             type_error(span, "array index: expected an integer, got " + std::string(name_of(one.dtype)),
@@ -141,6 +193,8 @@ Entity Lowering::view(const Entity& array, const std::vector<Entity>& indices, S
     Entity result = array;
     result.shape.clear();
     result.strides.clear();
+    result.fixed.clear();
+    result.offset = 0;
     std::vector<Entity> first = indices;
     const Entity zero = Entity::integer(0);
     const ir::Type boolean = ir::Type::scalar(DType::Bool);
@@ -210,9 +264,10 @@ Entity Lowering::view(const Entity& array, const std::vector<Entity>& indices, S
     op.type = ir::Type::pointer();
     op.operands = access_operands(array, first, span);
     op.index = static_cast<std::int32_t>(array.shape.size());
-    op.elem = array.dtype;
+    op.elem = array.record != nullptr ? DType::UInt8 : array.dtype;
     op.layout = array.layout;
     op.space = array.space;
+    op.imm = array.offset;
     result.value = emit(std::move(op));
     return result;
 }

@@ -76,6 +76,9 @@ Entity Lowering::call(const Node& node) {
     call_ = &node;
     switch (callee.kind) {
         case Entity::Kind::Type:
+            if (callee.record != nullptr)
+                type_error(node.span, "records are not made in kernels",
+                           "use an element of cuda.local.array(1, dtype)");
             if (is_complex(callee.dtype)) return make_complex(callee.dtype, args, node.span);
             if (args.size() != 1)
                 type_error(node.span, std::string(name_of(callee.dtype)) + ": expected 1 argument, got " +
@@ -153,9 +156,9 @@ Entity Lowering::call_builtin_by_handler(const Builtin& row, std::vector<Entity>
         case Handler::Len:
             if (args[0].is(Entity::Kind::Tuple))
                 return Entity::integer(static_cast<std::int64_t>(args[0].items.size()));
-            if (!args[0].is(Entity::Kind::Array) || args[0].shape.empty())
+            if (!args[0].is(Entity::Kind::Array) || args[0].rank() == 0)
                 type_error(span, "len: expected an array or tuple");
-            return Entity::scalar(args[0].shape[0], DType::Int64);
+            return Entity::scalar(args[0].extent(0), DType::Int64);
         case Handler::Abs: {
             if (args[0].is(Entity::Kind::Complex)) return call_library("hypot", args[0].items, span);
             const DType type = number_type(args[0], span, "abs");

@@ -13,39 +13,6 @@ bool looks_numeric(std::string_view text) {
     return (first >= '0' && first <= '9') || text == "inf" || text == "-inf" || text == "nan";
 }
 
-// Cheap, without effects and without anything that could fault: may be computed though the other side is chosen.
-bool is_simple(const Node& node) {
-    switch (node.head) {
-        case Head::Atom: return true;
-        case Head::Bin: return node.items[0].atom != "**" && is_simple(node.items[1]) && is_simple(node.items[2]);
-        case Head::Un: return is_simple(node.items[1]);
-        case Head::Cmp:
-        case Head::And:
-        case Head::Or:
-            for (const Node& item : node.items) {
-                if (!is_simple(item)) return false;
-            }
-            return true;
-        case Head::Call: {
-            if (node.items[0].head != Head::Builtin) return false;
-            const std::string_view name = node.items[0].items[0].atom;
-            const Builtin* row = find_builtin(name);
-            const bool cheap =
-                dtype_from_name(name) != DType::Count ||
-                (row != nullptr &&
-                 (row->handler == Handler::Abs || row->handler == Handler::MinMax || row->handler == Handler::Convert ||
-                  row->handler == Handler::Predicate || row->handler == Handler::Bitcast));
-            for (std::size_t i = 1; i < node.items.size(); ++i) {
-                if (!is_simple(node.items[i])) return false;
-            }
-            return cheap;
-        }
-        case Head::Attr:
-        case Head::Builtin: return true;
-        default: return false;
-    }
-}
-
 }  // namespace
 
 Entity Lowering::expression(const Node& node) {
@@ -91,6 +58,12 @@ Entity Lowering::expression(const Node& node) {
             return entity;
         }
         case Head::ConstArray: return constant_array(node);
+        case Head::Record: {
+            Entity type;
+            type.kind = Entity::Kind::Type;
+            type.record = records_.of(node);
+            return type;
+        }
         case Head::TupleType: {
             Entity type;
             type.kind = Entity::Kind::TupleType;
@@ -150,32 +123,36 @@ Entity Lowering::attribute(const Node& node) {
     if (base.is(Entity::Kind::Array)) {
         if (name == "shape") return shape_tuple(base, base.shape);
         if (name == "strides") return shape_tuple(base, base.strides);
-        if (name == "ndim") return Entity::integer(static_cast<std::int64_t>(base.shape.size()));
-        if (name == "itemsize") return Entity::integer(size_of(base.dtype));
+        if (name == "ndim") return Entity::integer(static_cast<std::int64_t>(base.rank()));
+        if (name == "itemsize") return Entity::integer(base.item_bytes());
         if (name == "size" || name == "nbytes") {
-            Entity total = base.shape.empty() ? Entity::integer(1) : Entity::scalar(base.shape[0], DType::Int64);
-            for (std::size_t i = 1; i < base.shape.size(); ++i) {
-                total = arithmetic(Opcode::Mul, total, Entity::scalar(base.shape[i], DType::Int64), DType::Int64);
+            Entity total = base.rank() == 0 ? Entity::integer(1) : Entity::scalar(base.extent(0), DType::Int64);
+            for (std::size_t i = 1; i < base.rank(); ++i) {
+                total = arithmetic(Opcode::Mul, total, Entity::scalar(base.extent(i), DType::Int64), DType::Int64);
             }
             return name == "size" ? total
-                                  : arithmetic(Opcode::Mul, total, Entity::integer(size_of(base.dtype)), DType::Int64);
+                                  : arithmetic(Opcode::Mul, total, Entity::integer(base.item_bytes()), DType::Int64);
         }
         if (name == "T") {
             Entity view = base;
-            view.shape.assign(base.shape.rbegin(), base.shape.rend());
-            view.strides.assign(base.strides.rbegin(), base.strides.rend());
-            if (base.shape.size() > 1) view.layout = ir::Layout::Any;
+            const auto first = static_cast<std::ptrdiff_t>(base.fixed.size());
+            std::reverse(view.shape.begin() + first, view.shape.end());
+            std::reverse(view.strides.begin() + first, view.strides.end());
+            if (base.rank() > 1) view.layout = ir::Layout::Any;
             return view;
         }
         if (name == "dtype") {
             Entity type;
             type.kind = Entity::Kind::Type;
             type.dtype = base.dtype;
+            type.record = base.record;
             return type;
         }
+        if (base.record != nullptr) return part_value(base, find_field(base, name, node.span), node.span);
         type_error(node.span, "arrays in kernels have no attribute '" + std::string(name) + "'",
                    "known: shape, strides, size, ndim, nbytes, itemsize, dtype, T");
     }
+    if (base.is(Entity::Kind::Record)) return part_value(base, find_field(base, name, node.span), node.span);
     if (base.is(Entity::Kind::Group)) return bound_method(base, name);
     if (base.is(Entity::Kind::Tuple)) {
         const auto found = std::find(base.names.begin(), base.names.end(), name);
@@ -188,6 +165,50 @@ Entity Lowering::attribute(const Node& node) {
         if (name == "conjugate") return bound_method(base, name);
     }
     type_error(node.span, "no attribute '" + std::string(name) + "' on " + describe(type_of(base)));
+}
+
+// Cheap, without effects and without anything that could fault: may be computed though the other side is chosen.
+bool Lowering::is_simple(const Node& node) const {
+    switch (node.head) {
+        case Head::Atom: return true;
+        case Head::Bin: return node.items[0].atom != "**" && is_simple(node.items[1]) && is_simple(node.items[2]);
+        case Head::Un: return is_simple(node.items[1]);
+        case Head::Cmp:
+        case Head::And:
+        case Head::Or:
+            for (const Node& item : node.items) {
+                if (!is_simple(item)) return false;
+            }
+            return true;
+        case Head::Call: {
+            if (node.items[0].head != Head::Builtin) return false;
+            const std::string_view name = node.items[0].items[0].atom;
+            const Builtin* row = find_builtin(name);
+            const bool cheap =
+                dtype_from_name(name) != DType::Count ||
+                (row != nullptr &&
+                 (row->handler == Handler::Abs || row->handler == Handler::MinMax || row->handler == Handler::Convert ||
+                  row->handler == Handler::Predicate || row->handler == Handler::Bitcast));
+            for (std::size_t i = 1; i < node.items.size(); ++i) {
+                if (!is_simple(node.items[i])) return false;
+            }
+            return cheap;
+        }
+        case Head::Attr: {
+            // A field of a record lies in memory.
+            const Node* base = &node.items[0];
+            while (base->head == Head::Attr) base = &base->items[0];
+            if (!base->is_atom()) return base->head == Head::Builtin;
+            if (frame().variables.count(base->atom) != 0) {
+                const auto variable = types_.find(frame().prefix + std::string(base->atom));
+                return variable == types_.end() || variable->second.type.kind != VarType::Kind::Record;
+            }
+            const auto name = frame().names.find(base->atom);
+            return name == frame().names.end() || !name->second.is(Entity::Kind::Record);
+        }
+        case Head::Builtin: return true;
+        default: return false;
+    }
 }
 
 Entity Lowering::logical(const Node& node) {

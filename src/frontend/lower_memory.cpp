@@ -8,8 +8,9 @@
 namespace treadle::frontend {
 namespace {
 
-constexpr std::int64_t kMostSharedBytes = 48 * 1024;  // of arrays whose size the kernel says
-constexpr std::int64_t kMostLocalBytes = 512 * 1024;  // of one thread
+constexpr std::int64_t kMostSharedBytes = 48 * 1024;    // of arrays whose size the kernel says
+constexpr std::int64_t kMostDynamicRecordBytes = 1024;  // what can be read behind the memory of a block
+constexpr std::int64_t kMostLocalBytes = 512 * 1024;    // of one thread
 
 struct AtomicRow {
     std::string_view text;
@@ -31,12 +32,14 @@ bool accepts(char types, DType dtype) {
 }  // namespace
 
 // A contiguous array without its pointer.
-Entity Lowering::new_array(DType dtype, const std::vector<Entity>& extents, ir::Space space) const {
+Entity Lowering::new_array(const Entity& type, const std::vector<Entity>& extents, ir::Space space) const {
     Entity array;
     array.kind = Entity::Kind::Array;
-    array.dtype = dtype;
+    array.dtype = type.dtype;
+    array.record = type.record;
     array.space = space;
-    array.layout = ir::Layout::Dense;
+    array.layout = type.record != nullptr ? ir::Layout::Any : ir::Layout::Dense;
+    if (type.record != nullptr) array.align = align_of_distance(type.record->size_bytes);
     for (const Entity& extent : extents) array.shape.push_back(extent.value);
     return array;
 }
@@ -75,19 +78,38 @@ std::vector<std::int64_t> Lowering::constant_shape(const Builtin& row, const Ent
     return extents;
 }
 
+// Throws for records that memory of a block or a thread cannot hold.
+void Lowering::check_record_array(const RecordType& record, bool is_shared, bool is_dynamic, Span span) const {
+    if (!is_shared && record.overlaps)
+        fail(ErrorKind::Unsupported, span, "records with fields that overlap are not held by local arrays",
+             "in the memory of threads every number lies apart");
+    if (is_dynamic && static_cast<std::int64_t>(record.size_bytes) > kMostDynamicRecordBytes)
+        fail(ErrorKind::Compile, span,
+             "records in shared arrays sized by the launch may have at most " +
+                 std::to_string(kMostDynamicRecordBytes) + " bytes, got " + std::to_string(record.size_bytes),
+             "give the number of records where the array is made");
+}
+
 Entity Lowering::block_array(const Builtin& row, const std::vector<Entity>& args, Span span) {
     const std::vector<std::int64_t> shape = constant_shape(row, args[0], span);
-    DType dtype = args[1].dtype;
-    if (args[1].is(Entity::Kind::String)) dtype = dtype_from_name(args[1].text);
-    if (!(args[1].is(Entity::Kind::Type) || args[1].is(Entity::Kind::String)) || dtype == DType::Count)
+    Entity type = args[1];
+    if (type.is(Entity::Kind::String)) {
+        type.kind = Entity::Kind::Type;
+        type.dtype = dtype_from_name(type.text);
+    }
+    if (!type.is(Entity::Kind::Type) || (type.dtype == DType::Count && type.record == nullptr))
         type_error(span, std::string(row.text) + ": dtype: expected an element type");
+    const std::int64_t item_bytes = type.item_bytes();
     const bool is_shared = row.opcode == Opcode::SharedArray;
     const bool is_dynamic = is_shared && shape.size() == 1 && shape[0] == 0;
     const ir::Type number = ir::Type::scalar(DType::Int64);
     const std::int64_t most = is_shared ? kMostSharedBytes : kMostLocalBytes;
     std::int64_t count = 1;
     for (const std::int64_t extent : shape) count = std::min(count * extent, most + 1);
-    const std::int64_t bytes = count * size_of(dtype);
+    // The first record can be read whatever the number of them.
+    if (type.record != nullptr) check_record_array(*type.record, is_shared, is_dynamic, span);
+    if (type.record != nullptr && !is_dynamic) count = std::max<std::int64_t>(count, 1);
+    const std::int64_t bytes = count * item_bytes;
     std::vector<Entity> extents;
     for (const std::int64_t extent : shape) {
         extents.push_back(Entity::scalar(constant(DType::Int64, static_cast<std::uint64_t>(extent)), DType::Int64));
@@ -95,11 +117,13 @@ Entity Lowering::block_array(const Builtin& row, const std::vector<Entity>& args
     ir::Op op;
     op.code = row.opcode;
     op.type = ir::Type::pointer();
-    op.elem = part_of(dtype);
+    // Records are made of words that have their alignment.
+    op.elem = type.record == nullptr ? part_of(type.dtype)
+                                     : integer_type(8 * align_of_distance(type.record->size_bytes), false);
     if (is_dynamic) {
         op.index = 1;
         const ValueId total = emit(Opcode::SharedBytes, number, {});
-        const ValueId size = constant(DType::Int64, static_cast<std::uint64_t>(size_of(dtype)));
+        const ValueId size = constant(DType::Int64, static_cast<std::uint64_t>(std::max<std::int64_t>(item_bytes, 1)));
         extents[0] = Entity::scalar(emit(Opcode::TruncDiv, number, {total, size}), DType::Int64);
     } else if (is_shared) {
         // A call that is lowered twice makes one array, as a static variable of a function would be.
@@ -118,10 +142,10 @@ Entity Lowering::block_array(const Builtin& row, const std::vector<Entity>& args
         if (bytes > most)
             fail(ErrorKind::Compile, span,
                  "a local array may have at most " + std::to_string(most) + " bytes, got " + std::to_string(bytes));
-        op.imm = static_cast<std::uint64_t>(count * (size_of(dtype) / size_of(op.elem)));
+        op.imm = static_cast<std::uint64_t>(bytes / size_of(op.elem));
     }
-    Entity array = new_array(dtype, extents, is_shared ? ir::Space::Shared : ir::Space::Local);
-    std::int64_t stride = size_of(dtype);
+    Entity array = new_array(type, extents, is_shared ? ir::Space::Shared : ir::Space::Local);
+    std::int64_t stride = item_bytes;
     array.strides.resize(shape.size());
     for (std::size_t axis = shape.size(); axis-- > 0;) {
         array.strides[axis] = constant(DType::Int64, static_cast<std::uint64_t>(stride));
@@ -133,16 +157,27 @@ Entity Lowering::block_array(const Builtin& row, const std::vector<Entity>& args
 
 // (constarray dtype (tuple extents) "bytes in hexadecimal")
 Entity Lowering::constant_array(const Node& node) {
-    const DType dtype = dtype_from_name(node.items[0].atom);
-    const std::string_view text = node.items[2].atom.substr(1, node.items[2].atom.size() - 2);
-    const auto size = static_cast<std::size_t>(size_of(part_of(dtype)));
-    const std::string key = std::string(name_of(dtype)) + std::string(text);
+    Entity type;
+    if (node.items[0].is_atom()) {
+        type.dtype = dtype_from_name(node.items[0].atom);
+    } else {
+        type.record = records_.of(node.items[0]);
+    }
+    // Records are made of words that are aligned for anything.
+    const DType word = type.record != nullptr ? DType::UInt64 : part_of(type.dtype);
+    std::string text(node.items[2].atom.substr(1, node.items[2].atom.size() - 2));
+    const auto size = static_cast<std::size_t>(size_of(word));
+    if (type.record != nullptr) {
+        const std::size_t digits = std::max<std::size_t>(text.size(), 2 * type.record->size_bytes);
+        text.resize((digits + 2 * size - 1) / (2 * size) * (2 * size), '0');
+    }
+    const std::string key = std::string(name_of(word)) + text;
     const auto known = constants_.find(key);
     std::int32_t number = 0;
     if (known != constants_.end()) {
         number = known->second;
     } else {
-        ir::Table table{part_of(dtype), {}};
+        ir::Table table{word, {}};
         for (std::size_t at = 0; at + 2 * size <= text.size(); at += 2 * size) {
             std::uint64_t bits = 0;
             for (std::size_t byte = size; byte-- > 0;) {
@@ -160,9 +195,9 @@ Entity Lowering::constant_array(const Node& node) {
     const Entity shape = expression(node.items[1]);
     std::vector<Entity> extents;
     for (const Entity& item : shape.items) extents.push_back(Entity::scalar(literal(item, DType::Int64), DType::Int64));
-    Entity array = new_array(dtype, extents, ir::Space::Constant);
+    Entity array = new_array(type, extents, ir::Space::Constant);
     array.strides.resize(extents.size());
-    std::int64_t stride = size_of(dtype);
+    std::int64_t stride = type.item_bytes();
     for (std::size_t axis = extents.size(); axis-- > 0;) {
         array.strides[axis] = constant(DType::Int64, static_cast<std::uint64_t>(stride));
         stride *= shape.items[axis].int_value;
@@ -179,6 +214,15 @@ Entity Lowering::atomic(const Builtin& row, const std::vector<Entity>& args, Spa
     if (!array.is(Entity::Kind::Array))
         type_error(span, name + ": array: expected an array, got " + describe(type_of(array)));
     if (array.space == ir::Space::Constant) type_error(span, "constant arrays cannot be written");
+    if (array.read_only) type_error(span, "records given to a kernel are copies that are only read");
+    if (array.record != nullptr)
+        type_error(span, name + ": expected an array of numbers, got " + describe(type_of(array)),
+                   "take a field of the array: array['x']");
+    if (array.align != 0)
+        type_error(span,
+                   name + ": expected numbers at multiples of " + std::to_string(size_of(array.dtype)) +
+                       " bytes, got a field at multiples of " + std::to_string(array.align),
+                   "make the dtype with align=True");
     std::uint64_t kind = 0;
     while (kAtomics[kind].text != text) ++kind;
     if (!accepts(kAtomics[kind].types, array.dtype)) {
@@ -190,14 +234,15 @@ Entity Lowering::atomic(const Builtin& row, const std::vector<Entity>& args, Spa
                                                                : 2]) +
                              ", got " + describe(type_of(array)));
     }
-    std::vector<Entity> indices(array.shape.size(), Entity::integer(0));
+    std::vector<Entity> indices = array.fixed;
+    indices.resize(array.shape.size(), Entity::integer(0));
     if (!is_first) indices = index_list(array, args[1], span);
     for (const Entity& index : indices) {
         if (index.is(Entity::Kind::Slice)) type_error(span, name + ": index: expected integers, got a slice");
     }
     if (indices.size() != array.shape.size())
-        type_error(span, name + ": index: expected " + std::to_string(array.shape.size()) + " integers, got " +
-                             std::to_string(indices.size()));
+        type_error(span, name + ": index: expected " + std::to_string(array.rank()) + " integers, got " +
+                             std::to_string(indices.size() - array.fixed.size()));
     ir::Op op = access(Opcode::Atomic, array, indices, 0, span);
     op.type = ir::Type::scalar(array.dtype);
     for (std::size_t i = is_first ? 1 : 2; i < args.size(); ++i) {

@@ -275,7 +275,7 @@ void Lowering::lower_print(const Node& node) {
 void Lowering::assign(const Node& target, const Entity& value) {
     if (target.is_atom()) {
         assign_name(std::string(target.atom), value, target.span);
-    } else if (target.head == Head::Item) {
+    } else if (target.head == Head::Item || target.head == Head::Attr) {
         store(target, value);
     } else if (target.head == Head::Tuple) {
         if (!value.is(Entity::Kind::Tuple) || value.items.size() != target.items.size()) {
@@ -284,7 +284,8 @@ void Lowering::assign(const Node& target, const Entity& value) {
         }
         for (std::size_t i = 0; i < target.items.size(); ++i) assign(target.items[i], value.items[i]);
     } else {
-        fail(ErrorKind::Compile, target.span, "cannot assign to this", "a kernel assigns to names and array elements");
+        fail(ErrorKind::Compile, target.span, "cannot assign to this",
+             "a kernel assigns to names, array elements and fields of records");
     }
 }
 

@@ -105,6 +105,7 @@ DType Lowering::number_type(const Entity& entity, Span span, const char* what) c
                           : entity.is(Entity::Kind::None)    ? "None"
                           : entity.is(Entity::Kind::String)  ? "a string"
                           : entity.is(Entity::Kind::Complex) ? "a complex number"
+                          : entity.is(Entity::Kind::Record)  ? "a record"
                                                              : "a function or type";
         type_error(span, std::string(what) + ": expected a number, got " + got,
                    entity.is(Entity::Kind::Array) ? "a kernel works on one element per thread: index the array" : "");

@@ -25,9 +25,19 @@ VarType Lowering::type_of(const Entity& entity) const {
         case Entity::Kind::Array:
             type.kind = VarType::Kind::Array;
             type.dtype = entity.dtype;
-            type.rank = entity.shape.size();
+            type.rank = entity.rank();
             type.layout = entity.layout;
             type.space = entity.space;
+            type.record = entity.record;
+            type.align = entity.align;
+            type.read_only = entity.read_only;
+            break;
+        case Entity::Kind::Record:
+            type.kind = VarType::Kind::Record;
+            type.space = entity.space;
+            type.record = entity.record;
+            type.align = entity.align;
+            type.read_only = entity.read_only;
             break;
         default: break;
     }
@@ -75,11 +85,18 @@ void Lowering::write_parts(const std::string& name, const VarType& type, const E
             break;
         case VarType::Kind::Array: {
             const ir::Type extent = ir::Type::scalar(DType::Int64);
-            emit_effect(Opcode::VarSet, {value.value}, slot(name + ".data", ir::Type::pointer()));
+            const Entity array = settled(value, span);
+            emit_effect(Opcode::VarSet, {array.value}, slot(name + ".data", ir::Type::pointer()));
             for (std::size_t i = 0; i < type.rank; ++i) {
-                emit_effect(Opcode::VarSet, {value.shape[i]}, slot(name + ".shape" + std::to_string(i), extent));
-                emit_effect(Opcode::VarSet, {value.strides[i]}, slot(name + ".stride" + std::to_string(i), extent));
+                emit_effect(Opcode::VarSet, {array.shape[i]}, slot(name + ".shape" + std::to_string(i), extent));
+                emit_effect(Opcode::VarSet, {array.strides[i]}, slot(name + ".stride" + std::to_string(i), extent));
             }
+            break;
+        }
+        case VarType::Kind::Record: {
+            const Entity record = settled(value, span);
+            emit_effect(Opcode::VarSet, {record.value}, slot(name + ".data", ir::Type::pointer()));
+            emit_effect(Opcode::VarSet, {record.shape[0]}, slot(name + ".count", ir::Type::scalar(DType::Int64)));
             break;
         }
         default: break;
@@ -124,6 +141,9 @@ Entity Lowering::read_parts(const std::string& name, const VarType& type) {
             entity.dtype = type.dtype;
             entity.layout = type.layout;
             entity.space = type.space;
+            entity.record = type.record;
+            entity.align = type.align;
+            entity.read_only = type.read_only;
             entity.value = emit(Opcode::VarGet, ir::Type::pointer(), {}, slot(name + ".data", ir::Type::pointer()));
             for (std::size_t i = 0; i < type.rank; ++i) {
                 entity.shape.push_back(
@@ -131,6 +151,19 @@ Entity Lowering::read_parts(const std::string& name, const VarType& type) {
                 entity.strides.push_back(
                     emit(Opcode::VarGet, extent, {}, slot(name + ".stride" + std::to_string(i), extent)));
             }
+            return entity;
+        }
+        case VarType::Kind::Record: {
+            const ir::Type extent = ir::Type::scalar(DType::Int64);
+            entity.kind = Entity::Kind::Record;
+            entity.space = type.space;
+            entity.record = type.record;
+            entity.align = type.align;
+            entity.read_only = type.read_only;
+            entity.value = emit(Opcode::VarGet, ir::Type::pointer(), {}, slot(name + ".data", ir::Type::pointer()));
+            entity.shape = {emit(Opcode::VarGet, extent, {}, slot(name + ".count", extent))};
+            entity.strides = {constant(DType::Int64, type.record->size_bytes)};
+            entity.fixed = {Entity::scalar(constant(DType::Int64, 0), DType::Int64)};
             return entity;
         }
         default: return entity;

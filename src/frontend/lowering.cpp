@@ -71,11 +71,13 @@ Entity Lowering::parameter(const ArgType& type) {
         return complex_number(real, Entity::scalar(next(ir::Type::scalar(part)), part), type.dtype);
     }
     if (type.kind == ArgType::Kind::Scalar) return Entity::scalar(next(ir::Type::scalar(type.dtype)), type.dtype);
+    const ValueId pointer = next(ir::Type::pointer());
+    if (!type.record.empty() && type.rank == 0) return record_parameter(type, pointer);
     Entity array;
     array.kind = Entity::Kind::Array;
     array.dtype = type.dtype;
     array.layout = type.layout;
-    array.value = next(ir::Type::pointer());
+    array.value = pointer;
     const std::string& equal = request_.options.equal_extents;
     for (int i = 0; i < type.rank; ++i) {
         const std::size_t number = extents_.size();
@@ -85,6 +87,13 @@ Entity Lowering::parameter(const ArgType& type) {
         array.shape.push_back(extents_.back());
     }
     for (int i = 0; i < type.rank; ++i) array.strides.push_back(next(ir::Type::scalar(DType::Int64)));
+    if (type.record.empty()) return array;
+    array.record = records_.of(type.record);
+    array.align = align_of_distance(array.record->size_bytes);
+    // A layout tells of numbers; here what it says of the last axis is a constant.
+    const bool is_dense = type.layout == ir::Layout::Dense || type.layout == ir::Layout::InnerDense;
+    if (is_dense) array.strides.back() = constant(DType::Int64, array.record->size_bytes);
+    array.layout = ir::Layout::Any;
     return array;
 }
 

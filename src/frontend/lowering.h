@@ -5,6 +5,7 @@
 // until nothing changes. Calls of device and library functions are lowered in place: the IR has no calls.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -19,7 +20,6 @@
 namespace treadle::frontend {
 
 using ir::Opcode;
-using ir::ValueId;
 
 enum class Handler {
     Index,
@@ -119,6 +119,7 @@ private:
     Entity attribute(const Node& node);
     Entity logical(const Node& node);
     Entity comparison(const Node& node);
+    bool is_simple(const Node& node) const;
     Entity comparison_chain(const Node& node, std::size_t item, const Entity& left);
     Entity conditional(const Node& node);
     Entity unary(std::string_view op, const Entity& a, Span span);
@@ -135,7 +136,10 @@ private:
     Entity table_element(const Node& table, const Entity& index, Span span);
     Entity element(const Entity& array, const Entity& index, Span span);
     ir::Op access(Opcode code, const Entity& array, const std::vector<Entity>& indices, int part, Span span);
+    Entity load_number(const Entity& array, const std::vector<Entity>& indices, Span span);
+    Entity place(const Node& target);
     void store(const Node& target, const Entity& value);
+    void store_number(const Entity& array, const Entity& value, const std::string& what, Span span);
     std::vector<Entity> index_list(const Entity& array, const Entity& index, Span span);
     std::vector<ValueId> access_operands(const Entity& array, const std::vector<Entity>& indices, Span span);
     Entity view(const Entity& array, const std::vector<Entity>& indices, Span span);
@@ -152,9 +156,23 @@ private:
     Entity make_complex(DType dtype, const std::vector<Entity>& args, Span span);
     Entity bound_method(const Entity& self, std::string_view name) const;
     Entity call_method(const Entity& method, const std::vector<Entity>& args, Span span);
+    // lower_records.cpp
+    const RecordField& find_field(const Entity& base, const Entity& index, Span span) const;
+    const RecordField& find_field(const Entity& base, std::string_view name, Span span) const;
+    Entity part(const Entity& base, const RecordField& field);
+    Entity part_value(const Entity& base, const RecordField& field, Span span);
+    void store_record(const Entity& to, const Entity& value, Span span);
+    void store_array(const Entity& to, const Entity& value, Span span);
+    bool constant_extents(const Entity& array, std::vector<std::int64_t>& extents) const;
+    void copy_part(const Entity& to, const Entity& from, const std::vector<std::int64_t>& extents, Span span);
+    void repeat(std::int64_t count, const std::function<void(const Entity&)>& body);
+    Entity settled(const Entity& entity, Span span);
+    ValueId own_pointer(const Entity& array);
+    Entity record_parameter(const ArgType& type, ValueId pointer);
     // lower_memory.cpp
-    Entity new_array(DType dtype, const std::vector<Entity>& extents, ir::Space space) const;
+    Entity new_array(const Entity& type, const std::vector<Entity>& extents, ir::Space space) const;
     Entity block_array(const Builtin& row, const std::vector<Entity>& args, Span span);
+    void check_record_array(const RecordType& record, bool is_shared, bool is_dynamic, Span span) const;
     Entity constant_array(const Node& node);
     Entity atomic(const Builtin& row, const std::vector<Entity>& args, Span span);
     Entity group(const Builtin& row, const std::vector<Entity>& args, Span span);
@@ -208,6 +226,7 @@ private:
     Diagnostics diagnostics_;
     std::vector<FunctionSyntax> program_;
     std::map<std::string, Variable> types_;  // lasts over the passes
+    RecordTypes records_;
     bool changed_ = false;
     // of one pass
     ir::Function function_;

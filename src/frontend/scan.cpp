@@ -90,7 +90,9 @@ private:
             if (entry != names_.end() && !inside(id, entry->second.list)) entry->second.used_elsewhere = true;
             return;
         }
-        for (const Node& item : node.items) use(item, id);
+        // The name of an attribute is none of a variable.
+        const std::size_t count = node.head == Head::Attr ? 1 : node.items.size();
+        for (std::size_t i = 0; i < count; ++i) use(node.items[i], id);
     }
 
     bool inside(std::size_t id, std::size_t ancestor) const {

@@ -134,4 +134,6 @@ std::vector<FunctionSyntax> parse_program(std::string_view text) {
     return program;
 }
 
+Node parse_node(std::string_view text) { return Reader(text).node(); }
+
 }  // namespace treadle::frontend

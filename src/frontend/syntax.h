@@ -45,5 +45,7 @@ struct FunctionSyntax {
 
 // The node tree points into text, which must outlive it.
 std::vector<FunctionSyntax> parse_program(std::string_view text);
+// One expression by itself; the same holds.
+Node parse_node(std::string_view text);
 
 }  // namespace treadle::frontend

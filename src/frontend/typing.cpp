@@ -39,6 +39,16 @@ bool unify_spaces(ir::Space& into, ir::Space other) {
     return true;
 }
 
+// What holds on both paths: the smaller alignment, and no right to write where one has none.
+void unify_places(VarType& into, const VarType& other) {
+    if (into.align == 0 || other.align == 0) {
+        into.align = std::max(into.align, other.align);  // 0 stands for all that the type asks for
+    } else {
+        into.align = std::min(into.align, other.align);
+    }
+    into.read_only = into.read_only || other.read_only;
+}
+
 }  // namespace
 
 DType arithmetic_type(DType a, DType b) {
@@ -93,8 +103,13 @@ bool unify(VarType& into, const VarType& other) {
             }
             return true;
         case Kind::Array:
-            if (into.dtype != other.dtype || into.rank != other.rank) return false;
+            if (into.dtype != other.dtype || into.rank != other.rank || into.record != other.record) return false;
             if (into.layout != other.layout) into.layout = ir::Layout::Any;
+            unify_places(into, other);
+            return unify_spaces(into.space, other.space);
+        case Kind::Record:
+            if (into.record != other.record) return false;
+            unify_places(into, other);
             return unify_spaces(into.space, other.space);
         default: return true;
     }
@@ -107,8 +122,10 @@ std::string describe(const VarType& type) {
         case VarType::Kind::Scalar:
         case VarType::Kind::Complex: return std::string(name_of(type.dtype));
         case VarType::Kind::Array:
-            return std::string(kSpaces[static_cast<int>(type.space)]) + "array(" + std::string(name_of(type.dtype)) +
-                   ", " + std::to_string(type.rank) + "d)";
+            return std::string(kSpaces[static_cast<int>(type.space)]) + "array(" +
+                   (type.record != nullptr ? describe(*type.record) : std::string(name_of(type.dtype))) + ", " +
+                   std::to_string(type.rank) + "d)";
+        case VarType::Kind::Record: return kSpaces[static_cast<int>(type.space)] + describe(*type.record);
         case VarType::Kind::Tuple: {
             std::string text = "tuple(";
             for (std::size_t i = 0; i < type.items.size(); ++i) text += (i ? ", " : "") + describe(type.items[i]);

@@ -102,6 +102,7 @@ struct Op {
     std::uint64_t imm = 0;      // Const: the bits, zero-extended
     std::int32_t index = 0;     // dimension, parameter, variable, rank or table
     DType elem = DType::Count;  // element type in memory
+    std::uint8_t align = 0;     // bytes that divide the address of an access, where less than its type asks for; else 0
     Layout layout = Layout::Any;
     Space space = Space::Global;
     std::int32_t line = 0;  // see kLineBits

@@ -134,6 +134,7 @@ private:
                 const std::uint64_t value = number();
                 if (name == "imm") op.imm = value;
                 if (name == "index") op.index = static_cast<std::int32_t>(value);
+                if (name == "align") op.align = static_cast<std::uint8_t>(value);
                 if (name == "layout") op.layout = static_cast<Layout>(value);
                 if (name == "space") op.space = static_cast<Space>(value);
                 if (name == "line") op.line = static_cast<std::int32_t>(value);

@@ -71,6 +71,7 @@ private:
         if (op.imm != 0) attribute("imm", op.imm);
         if (op.index != 0) attribute("index", op.index);
         if (op.elem != DType::Count) attribute("elem", name_of(op.elem));
+        if (op.align != 0) attribute("align", static_cast<int>(op.align));
         if (op.layout != Layout::Any) attribute("layout", static_cast<int>(op.layout));
         if (op.space != Space::Global) attribute("space", static_cast<int>(op.space));
         if (op.line != 0) attribute("line", op.line);

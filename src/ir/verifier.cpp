@@ -62,9 +62,11 @@ private:
                 const std::size_t extra = op.code == Opcode::Store ? 2 : 1;
                 require(op.operands.size() == 3 * static_cast<std::size_t>(op.index) + extra, op,
                         "operands do not fit its rank");
+                check_align(op);
                 break;
             }
             case Opcode::Atomic: {
+                require(op.align == 0, op, "must be aligned");
                 require(op.imm < static_cast<std::uint64_t>(AtomicKind::Count), op, "names no kind");
                 const std::size_t extra = op.imm == static_cast<std::uint64_t>(AtomicKind::Cas) ? 3 : 2;
                 require(op.operands.size() == 3 * static_cast<std::size_t>(op.index) + extra, op,
@@ -83,6 +85,13 @@ private:
             case Opcode::Leave: require(scopes > 0, op, "stands outside a scope"); break;
             default: break;
         }
+    }
+
+    void check_align(const Op& op) {
+        if (op.align == 0) return;
+        require(op.code != Opcode::ElementPtr, op, "reaches no memory that could be aligned");
+        require((op.align & (op.align - 1)) == 0 && op.align < size_of(op.elem), op,
+                "has an alignment that its type does not need");
     }
 
     void check_variable(const Op& op) {

@@ -74,7 +74,7 @@ std::string without_spans(const std::string& program) {
 void write_type(std::string& text, const ArgType& type) {
     text += std::to_string(static_cast<int>(type.kind)) + ":" +
             (type.dtype == DType::Count ? "-" : std::string(name_of(type.dtype))) + ":" + std::to_string(type.rank) +
-            ":" + std::to_string(static_cast<int>(type.layout)) + "(";
+            ":" + std::to_string(static_cast<int>(type.layout)) + type.record + "(";
     for (const std::string& name : type.names) text += name + ",";
     for (const ArgType& item : type.items) write_type(text, item);
     text += ")";

@@ -43,6 +43,20 @@ std::string text_of(const std::int64_t* shape) {
     return "(" + std::to_string(shape[0]) + ", " + std::to_string(shape[1]) + ", " + std::to_string(shape[2]) + ")";
 }
 
+void write_text(std::string& signature, std::string_view text) {
+    const auto length = static_cast<std::uint32_t>(text.size());
+    for (int byte = 0; byte < 4; ++byte) signature += static_cast<char>(length >> (8 * byte));
+    signature += text;
+}
+
+std::string read_text(std::string_view signature, std::size_t& at) {
+    std::uint32_t length = 0;
+    for (int byte = 0; byte < 4; ++byte)
+        length |= static_cast<std::uint32_t>(static_cast<unsigned char>(signature[at++])) << (8 * byte);
+    at += length;
+    return std::string(signature.substr(at - length, length));
+}
+
 }  // namespace
 
 void Arguments::add_array(DType dtype, int rank, Layout layout, const void* data, const std::int64_t* shape,
@@ -51,8 +65,30 @@ void Arguments::add_array(DType dtype, int rank, Layout layout, const void* data
     signature_ += static_cast<char>(dtype);
     signature_ += static_cast<char>(rank);
     signature_ += static_cast<char>(layout);
+    add_places(rank, static_cast<std::size_t>(size_of(dtype)), data, shape, strides, storage);
+}
+
+void Arguments::add_record_array(std::string_view record, std::int64_t record_bytes, int rank, Layout layout,
+                                 const void* data, const std::int64_t* shape, const std::int64_t* strides,
+                                 device::Storage* storage) {
+    signature_ += 'R';
+    write_text(signature_, record);
+    signature_ += static_cast<char>(rank);
+    signature_ += static_cast<char>(layout);
+    add_places(rank, static_cast<std::size_t>(record_bytes), data, shape, strides, storage);
+}
+
+void Arguments::add_record(std::string_view record, const void* data, device::Storage* storage) {
+    signature_ += 'C';
+    write_text(signature_, record);
+    words_.push_back(reinterpret_cast<std::uint64_t>(data));
+    uses_.push_back(storage);
+}
+
+void Arguments::add_places(int rank, std::size_t item_bytes, const void* data, const std::int64_t* shape,
+                           const std::int64_t* strides, device::Storage* storage) {
     words_.push_back(reinterpret_cast<std::uint64_t>(data != nullptr ? data : kNothing));
-    auto bytes = static_cast<std::size_t>(size_of(dtype));
+    std::size_t bytes = item_bytes;
     for (int i = 0; i < rank; ++i) {
         words_.push_back(static_cast<std::uint64_t>(shape[i]));
         extents_.push_back(shape[i]);
@@ -95,8 +131,13 @@ std::vector<ArgType> Arguments::types_of(std::string_view signature) {
             for (int i = 0; i < count; ++i) type.items.push_back(self(self));
             return type;
         }
-        type.dtype = static_cast<DType>(signature[at++]);
-        if (kind == 'A') {
+        if (kind == 'R' || kind == 'C') {
+            type.record = read_text(signature, at);
+        } else {
+            type.dtype = static_cast<DType>(signature[at++]);
+        }
+        if (kind == 'C') type.kind = ArgType::Kind::Record;
+        if (kind == 'A' || kind == 'R') {
             type.kind = ArgType::Kind::Array;
             type.rank = static_cast<std::uint8_t>(signature[at++]);
             type.layout = static_cast<Layout>(signature[at++]);
@@ -106,6 +147,33 @@ std::vector<ArgType> Arguments::types_of(std::string_view signature) {
     std::vector<ArgType> types;
     while (at < signature.size()) types.push_back(one(one));
     return types;
+}
+
+std::string Arguments::signature_of(const std::vector<ArgType>& types) {
+    std::string signature;
+    const auto write = [&](const auto& self, const ArgType& type) -> void {
+        static constexpr char kKinds[] = {'S', 'A', 'T', 'V', 'C'};
+        const bool holds_records = type.kind == ArgType::Kind::Array && !type.record.empty();
+        signature += !type.names.empty() ? 'N' : holds_records ? 'R' : kKinds[static_cast<int>(type.kind)];
+        if (type.kind == ArgType::Kind::None) return;
+        if (type.kind == ArgType::Kind::Tuple) {
+            signature += static_cast<char>(type.items.size());
+            for (const std::string& name : type.names) signature += static_cast<char>(name.size()) + name;
+            for (const ArgType& item : type.items) self(self, item);
+            return;
+        }
+        if (!type.record.empty()) {
+            write_text(signature, type.record);
+        } else {
+            signature += static_cast<char>(type.dtype);
+        }
+        if (type.kind == ArgType::Kind::Array) {
+            signature += static_cast<char>(type.rank);
+            signature += static_cast<char>(type.layout);
+        }
+    };
+    for (const ArgType& type : types) write(write, type);
+    return signature;
 }
 
 void check_shape(const LaunchShape& shape, const device::Attributes& limits, const std::string& name) {
@@ -225,26 +293,7 @@ void Function::launch_unchecked(const LaunchShape& shape, device::Stream& stream
 void Function::prepare(const std::vector<ArgType>& types) {
     LaunchShape shape;
     shape.block[0] = 256;
-    const CompileOptions options = options_for(shape);
-    std::string signature;
-    const auto write = [&](const auto& self, const ArgType& type) -> void {
-        static constexpr char kKinds[] = {'S', 'A', 'T', 'V'};
-        signature += type.names.empty() ? kKinds[static_cast<int>(type.kind)] : 'N';
-        if (type.kind == ArgType::Kind::None) return;
-        if (type.kind == ArgType::Kind::Tuple) {
-            signature += static_cast<char>(type.items.size());
-            for (const std::string& name : type.names) signature += static_cast<char>(name.size()) + name;
-            for (const ArgType& item : type.items) self(self, item);
-            return;
-        }
-        signature += static_cast<char>(type.dtype);
-        if (type.kind == ArgType::Kind::Array) {
-            signature += static_cast<char>(type.rank);
-            signature += static_cast<char>(type.layout);
-        }
-    };
-    for (const ArgType& type : types) write(write, type);
-    variant(signature, options);
+    variant(Arguments::signature_of(types), options_for(shape));
     const std::lock_guard lock(mutex_);
     is_prepared_ = true;
 }

@@ -29,6 +29,11 @@ public:
     }
     void add_array(DType dtype, int rank, Layout layout, const void* data, const std::int64_t* shape,
                    const std::int64_t* strides, device::Storage* storage);
+    // Elements are records of so many bytes, laid out as the text says.
+    void add_record_array(std::string_view record, std::int64_t record_bytes, int rank, Layout layout, const void* data,
+                          const std::int64_t* shape, const std::int64_t* strides, device::Storage* storage);
+    // One record at an address that is aligned for anything; the kernel only reads it.
+    void add_record(std::string_view record, const void* data, device::Storage* storage);
     void add_none() { signature_ += 'V'; }
     void begin_named_tuple(const std::vector<std::string>& names) {
         signature_ += 'N';
@@ -59,12 +64,15 @@ public:
     // As CompileOptions::equal_extents.
     std::string equal_extents() const;
     static std::vector<ArgType> types_of(std::string_view signature);
+    static std::string signature_of(const std::vector<ArgType>& types);
 
 private:
     std::string signature_;
     std::vector<std::uint64_t> words_;
     std::vector<device::Storage*> uses_;
     std::vector<std::int64_t> extents_;  // of all arrays
+    void add_places(int rank, std::size_t item_bytes, const void* data, const std::int64_t* shape,
+                    const std::int64_t* strides, device::Storage* storage);
     void mix(std::uint64_t word) { work_key_ = (work_key_ ^ word) * 0x9e3779b97f4a7c15ull; }
 
     std::size_t bytes_ = 0;

@@ -14,11 +14,12 @@ namespace treadle {
 
 // The type of one kernel argument.
 struct ArgType {
-    enum class Kind : std::uint8_t { Scalar, Array, Tuple, None };
+    enum class Kind : std::uint8_t { Scalar, Array, Tuple, None, Record };  // Record: a copy that is only read
     Kind kind = Kind::Scalar;
     DType dtype = DType::Count;
     std::uint8_t rank = 0;
     Layout layout = Layout::Any;
+    std::string record;              // layout of a Record, or of the elements of an Array that holds records
     std::vector<ArgType> items;      // of a Tuple
     std::vector<std::string> names;  // of the items of a named tuple
 

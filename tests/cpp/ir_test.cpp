@@ -68,6 +68,21 @@ TEST(Ir, printsWhatItParses) {
 
 TEST(Ir, acceptsAWellFormedKernel) { verify(parse(kGood)); }
 
+TEST(Ir, accessesMayBeLessAlignedThanTheirType) {
+    std::string text = kGood;
+    text.replace(text.find("elem=int64, layout"), 11, "elem=int64, align=2,");
+    const Function function = parse(text);
+    verify(function);
+    EXPECT_EQ(function.body.back().align, 2);
+    EXPECT_EQ(print(function), print(parse(print(function))));
+    EXPECT_NE(print(function).find("align=2"), std::string::npos);
+    for (const char* wrong : {"align=8", "align=3"}) {
+        std::string bad = text;
+        bad.replace(bad.find("align=2"), 7, wrong);
+        expect_error(bad, "has an alignment that its type does not need");
+    }
+}
+
 TEST(Ir, seesValuesOnlyInTheirRegion) { expect_error(kLoop, "uses a value that is not visible"); }
 
 TEST(Ir, refusesWrongTypes) {

@@ -23,7 +23,7 @@ CALLS = {
     "dtype object": (lambda: td.zeros(3, object), TypeError, "dtype"),
     "dtype string": (lambda: td.zeros(3, "U5"), TypeError, "dtype"),
     "dtype datetime": (lambda: td.zeros(3, "M8[s]"), TypeError, "dtype"),
-    "dtype structured": (lambda: td.zeros(3, [("a", "i4")]), TypeError, "dtype"),
+    "dtype structured": (lambda: td.zeros(3, [("a", "S4")]), TypeError, "dtype: field 'a'"),
     "dtype longdouble": (lambda: td.zeros(3, np.longdouble), TypeError, "dtype"),
     "object array": (
         lambda: td.array([object()]),

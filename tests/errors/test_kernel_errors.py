@@ -100,7 +100,7 @@ CASES = {
         None,
     ),
     "long tuple in a loop": ("for v in LONG:\n    pass", UNSUPPORTED, "300 are too many", "LONG"),
-    "star": ("a, *b = (1, 2, 3)", UNSUPPORTED, "names and array elements", "*b"),
+    "star": ("a, *b = (1, 2, 3)", UNSUPPORTED, "names, array elements and fields", "*b"),
     "unknown name": ("y = undefined_name + 1", UNSUPPORTED, "name 'undefined_name' is not defined", "undefined_name"),
     "unknown attribute": ("y = math.no_such(n)", UNSUPPORTED, "'math' has no attribute 'no_such'", "math.no_such"),
     "python object": ("y = GLOBAL_LIST[0]", UNSUPPORTED, "'GLOBAL_LIST' is a list", "GLOBAL_LIST"),

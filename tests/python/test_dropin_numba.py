@@ -298,7 +298,7 @@ def test_what_is_refused():
     from treadle.compat.numba_np import as_dtype
 
     assert as_dtype(td.types.float32) == np.float32
-    with pytest.raises(TypeError, match="nbtype: expected the type of a number, got none"):
+    with pytest.raises(TypeError, match="nbtype: expected the type of a number or a record, got none"):
         as_dtype(td.types.void)
 
 

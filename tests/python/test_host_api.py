@@ -318,9 +318,9 @@ ERRORS = {
         "obj: expected a device array, got ndarray",
     ),
     "record": (
-        lambda: cuda.to_device(np.zeros(2, "i4,f4")),
+        lambda: cuda.to_device(np.zeros(2, "i4,S4")),
         TypeError,
-        "expected a boolean, integer, floating or complex dtype",
+        "field 'f1': expected a boolean, integer, floating, complex or datetime dtype, .* got",
     ),
     "order": (lambda: cuda.device_array(3, order="K"), ValueError, "order: expected 'C' or 'F', got 'K'"),
     "pinned order": (lambda: cuda.pinned_array(3, order="A"), ValueError, "order: expected 'C' or 'F', got 'A'"),

@@ -324,7 +324,7 @@ ERRORS = {
         "val: expected an array, a number or a tuple of these, got object",
     ),
     "typeof record": (
-        lambda: typeof(np.zeros(1, "i4,f4")),
+        lambda: typeof(np.zeros(1, "i4,S4")),
         ValueError,
         "expected a boolean, integer, floating or complex",
     ),

@@ -55,7 +55,7 @@ def syntax_text(syntax, node):
 
 def main(paths):
     bytecode = load("_bytecode", PACKAGE / "_bytecode/__init__.py")
-    syntax = load("_syntax", PACKAGE / "_syntax.py")
+    syntax = load("_syntax", PACKAGE / "_syntax/__init__.py")
     understood = same = 0
     refused = collections.Counter()
     for path in paths:

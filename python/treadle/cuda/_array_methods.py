@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from treadle._convert import from_host, to_host
+from treadle._records import native_dtype
 from treadle._treadle import ndarray
 from treadle.cuda._arrays import as_cuda_array, is_cuda_array
 from treadle.cuda._streams import on_stream
@@ -77,5 +78,5 @@ class DeviceArrayMethods:
 def _check_same(what: str, ary: Any, array: Any) -> None:
     if ary.shape != array.shape:
         raise ValueError(f"{what}: ary: expected shape {array.shape}, got {ary.shape}")
-    if ary.dtype.newbyteorder("=") != array.dtype:
+    if native_dtype(ary.dtype) != array.dtype:
         raise TypeError(f"{what}: ary: expected dtype {array.dtype}, got {ary.dtype}")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from treadle import _treadle
+from treadle._records import numpy_dtype
 from treadle._treadle import ndarray
 from treadle.cuda._host_visible import HostVisibleArray
 from treadle.errors import UnsupportedError
@@ -16,15 +17,25 @@ from treadle.errors import UnsupportedError
 def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> Any:
     """A device array with a copy of a host array, or ``to`` filled with it.
 
-    Args: obj: host array, number or nested sequence; a device array is returned as it is. stream: the stream of the copy, by default
-    the current one; the host array may be changed when this returns. copy: False leaves the elements undefined. to: a device array
-    of the same shape and dtype. C and Fortran order are kept; other layouts arrive in C order.
+    Args: obj: host array, also a structured one, number or nested sequence; a device array is returned as it is. stream: the stream
+    of the copy, by default the current one; the host array may be changed when this returns. copy: False leaves the elements
+    undefined. to: a device array of the same shape and dtype. C and Fortran order are kept; other layouts arrive in C order.
 
     Raises: TypeError for dtypes that devices do not have or that differ from ``to``'s, ValueError for another shape.
 
     >>> from treadle import cuda
     >>> cuda.to_device([1.5, 2.5])
     array([1.5, 2.5])
+    >>> import numpy as np
+    >>> points = np.array([(1, 2.5), (3, 4.5)], dtype=[("id", "i4"), ("x", "f4")])
+    >>> @cuda.jit
+    ... def shift(points, by):
+    ...     i = cuda.grid(1)
+    ...     points[i].x += by
+    >>> on_device = cuda.to_device(points)
+    >>> shift[1, 2](on_device, 0.5)
+    >>> on_device.copy_to_host()["x"]
+    array([3., 5.], dtype=float32)
     """
     if to is not None:
         target = as_cuda_array(to)
@@ -45,8 +56,8 @@ def device_array(
 ) -> ndarray:
     """A new device array whose elements have any value.
 
-    Args: shape: integer or sequence of integers; strides: bytes between elements in each dimension, by default dense in ``order`` ("C"
-    or "F"); stream: not waited for.
+    Args: shape: integer or sequence of integers; dtype: of numbers, or structured; strides: bytes between elements in each dimension,
+    by default dense in ``order`` ("C" or "F"); stream: not waited for.
 
     Raises: TypeError, ValueError for a bad shape, dtype, order or strides; UnsupportedError for strides in which one dimension's
     elements do not fit between another's; OutOfMemoryError.
@@ -79,7 +90,7 @@ def _strided(extents: tuple[int, ...], strides: Any, name: str, shared: str) -> 
         raise ValueError(f"device_array: strides: expected positive numbers of bytes, got {steps}")
     # Of a dense array whose extents are how many elements of the next dimension a stride spans, this is a corner.
     axes = sorted(range(len(steps)), key=lambda axis: (-steps[axis], -extents[axis]))
-    units = [*(steps[axis] for axis in axes[1:]), np.dtype(name).itemsize]
+    units = [*(steps[axis] for axis in axes[1:]), numpy_dtype(name).itemsize]
     inner = [*(extents[axis] for axis in axes[1:]), 1]
     for axis, unit, extent in zip(axes, units, inner, strict=True):
         if steps[axis] % unit or steps[axis] < unit * extent:

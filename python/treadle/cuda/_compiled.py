@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from treadle import _kernel_types as kernel_types
 from treadle import _treadle
-from treadle._signatures import as_type, parse_signature
+from treadle._records import numpy_dtype
+from treadle._signatures import as_type, from_dtype, parse_signature
 from treadle.errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ def type_of_code(code: tuple[Any, ...]) -> kernel_types.Type:
         rest = rest[1:]
     if kind in ("tuple", "namedtuple"):
         return kernel_types.Tuple(map(type_of_code, rest))
-    scalar = as_type(rest[0])
-    return scalar if kind == "scalar" else kernel_types.Array(scalar, rest[1], "C" if rest[2] == 1 else "A")
+    scalar = from_dtype(numpy_dtype(rest[0]))
+    return scalar if kind in ("scalar", "record") else kernel_types.Array(scalar, rest[1], "C" if rest[2] == 1 else "A")
 
 
 class CompiledKernel:

@@ -18,7 +18,7 @@ class _Memory:
         self._array = array
         self.__array_interface__ = {
             "version": 3,
-            "typestr": np.dtype(array._dtype_name).str,
+            "typestr": array.dtype.str,
             "shape": array.shape,
             "strides": array.strides,
             "data": (array._pointer, False),
@@ -145,7 +145,7 @@ for _name in (
 
 def host_memory(array: _treadle.ndarray) -> np.ndarray:
     """The memory of a device array that the host reaches, as a NumPy array that keeps it alive and waits for nothing."""
-    return np.asarray(_Memory(array))
+    return np.asarray(_Memory(array)).view(array.dtype)
 
 
 def host_visible(array: _treadle.ndarray) -> HostVisibleArray:

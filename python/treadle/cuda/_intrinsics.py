@@ -56,12 +56,12 @@ shared = Namespace(
     "shared",
     "Memory of a block.",
     array="array(shape, dtype): an array that the threads of a block share. shape: constant integers; "
-    "0 takes the bytes that the launch gives.",
+    "0 takes the bytes that the launch gives. dtype: of numbers, or structured.",
 )
 local = Namespace(
     "local",
     "Memory of a thread.",
-    array="array(shape, dtype): an array of this thread alone. shape: constant integers.",
+    array="array(shape, dtype): an array of this thread alone. shape: constant integers. dtype: of numbers, or structured.",
 )
 const = Namespace(
     "const",

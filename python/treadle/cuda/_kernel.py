@@ -33,7 +33,7 @@ class Dispatcher(Inspection):
     """A kernel or device function. ``kernel[grid, block, stream](*args)`` launches; compiled for each combination of argument types.
 
     grid, block: integers or tuples of 1 to 3 integers. Launches are asynchronous on ``stream`` (by default the current one) and
-    return None. Arguments: device arrays, Python and NumPy numbers, tuples of these.
+    return None. Arguments: device arrays, Python and NumPy numbers, NumPy records (copies that are only read), tuples of these.
 
     Raises: TypeError for arguments kernels cannot take; TypingError or UnsupportedError where the kernel has no meaning for the
     types; DeviceError (CUDA_ERROR_INVALID_VALUE) for a grid or block out of limits. What threads report (bounds="raise") is raised

@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 
 from treadle import _kernel_types as kernel_types
+from treadle._record_types import Record
+from treadle._records import numpy_dtype
+from treadle._signatures import from_dtype
 from treadle._treadle import ndarray
 from treadle.cuda._launchers import In
 from treadle.errors import UnsupportedError
@@ -62,6 +65,9 @@ def _fit_all(args: tuple[Any, ...], wanted: tuple[kernel_types.Type, ...]) -> tu
                 return None
             lossy, safe = lossy + fit[0][0], safe + fit[0][1]
             arg = tuple(map(_tuple_item, fit[1]))
+        elif isinstance(one, Record):
+            if not isinstance(arg, np.void) or not _same_elements(arg.dtype.name, one, arg.dtype):
+                return None
         elif _PYTHON_TYPES.get(type(arg)) != one.name:
             cost = _number_cost(_PYTHON_TYPES.get(type(arg)) or getattr(arg, "dtype", None), one)
             if cost is None or not isinstance(arg, (int, float, np.generic)):
@@ -74,14 +80,21 @@ def _fit_all(args: tuple[Any, ...], wanted: tuple[kernel_types.Type, ...]) -> tu
 
 def _fits_array(arg: Any, wanted: kernel_types.Array) -> bool:
     if isinstance(arg, ndarray):
-        fits = arg._dtype_name == wanted.dtype.name and arg.ndim == wanted.ndim
+        fits = _same_elements(arg._dtype_name, wanted.dtype) and arg.ndim == wanted.ndim
         dense_c, dense_f = arg._c_contiguous, arg._f_contiguous
     elif isinstance(arg, np.ndarray):
-        fits = arg.dtype.name == wanted.dtype.name and arg.ndim == wanted.ndim
+        fits = _same_elements(arg.dtype.name, wanted.dtype, arg.dtype) and arg.ndim == wanted.ndim
         dense_c, dense_f = arg.flags.c_contiguous, arg.flags.f_contiguous
     else:
         return False
     return fits and (dense_c or not wanted.is_c_contig) and (dense_f or not wanted.is_f_contig)
+
+
+def _same_elements(name: str, wanted: Any, dtype: Any = None) -> bool:
+    """Whether elements have a type, given by name, records by their dtype."""
+    if not isinstance(wanted, Record):
+        return name == wanted.name
+    return from_dtype(dtype or numpy_dtype(name)) == wanted
 
 
 @functools.cache
@@ -100,8 +113,8 @@ def _number(arg: Any, wanted: Any) -> Any:
 
 
 def _tuple_item(value: Any) -> Any:
-    """A number in a tuple as the Python number that stands for its type."""
-    if not isinstance(value, np.generic):
+    """A number in a tuple as the Python number that stands for its type; records stay as they are."""
+    if not isinstance(value, np.generic) or isinstance(value, np.void):
         return value
     if value.dtype.name not in ("bool", "int64", "float64"):
         raise UnsupportedError(

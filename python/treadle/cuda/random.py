@@ -4,8 +4,7 @@ The generator is that of Blackman and Vigna (https://prng.di.unimi.it, "Scramble
 its first state made from the seed by SplitMix64. Generators of one array stand 2**64 numbers apart in one sequence. Integers and
 uniform numbers are those of numba.cuda bit for bit, normal ones up to the rounding of the logarithm and the cosine.
 
-States are a uint64 array of shape (n, 2), since kernels know no structured types: pass the array and the generator's index, and
-take their number from ``len(states)`` or ``states.shape[0]``, not from ``states.size``.
+States are records of ``xoroshiro128p_dtype``, as numba's: pass the array and the generator's index.
 
 >>> from treadle import cuda
 >>> from treadle.cuda.random import create_xoroshiro128p_states, xoroshiro128p_uniform_float32
@@ -28,12 +27,11 @@ from typing import Any
 
 import numpy as np
 
-from treadle._kernel_types import Type
 from treadle.cuda import _intrinsics
 from treadle.cuda._arrays import device_array
 from treadle.cuda._kernel import jit
 from treadle.cuda._streams import on_stream
-from treadle.types import uint64 as _uint64_type
+from treadle.types import from_dtype
 
 # Types by their names in kernels.
 float32, float64, int64, uint64 = np.float32, np.float64, np.int64, np.uint64
@@ -50,14 +48,7 @@ _JUMP_LOW = np.uint64(0xBEAC0467EBA5FACB)
 _JUMP_HIGH = np.uint64(0xD86B048B86AA9922)
 
 
-class _StatesType:
-    """Stands for a generator's state in signatures: ``xoroshiro128p_type[:]`` is the type of an array of states."""
-
-    def __getitem__(self, index: Any) -> Type:
-        return _uint64_type[:, ::1]
-
-
-xoroshiro128p_type = _StatesType()
+xoroshiro128p_type = from_dtype(xoroshiro128p_dtype)
 
 
 # ------------------------------------------------------------------------------------------------------ in kernels
@@ -69,8 +60,8 @@ def init_xoroshiro128p_state(states: Any, index: Any, seed: Any) -> None:
     z = (z ^ (z >> 30)) * uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> 27)) * uint64(0x94D049BB133111EB)
     z = z ^ (z >> 31)
-    states[index, 0] = z
-    states[index, 1] = z
+    states[index]["s0"] = z
+    states[index]["s1"] = z
 
 
 def _step(s0, s1):  # type: ignore[no-untyped-def]
@@ -93,17 +84,17 @@ def _advance(s0, s1, low, high):  # type: ignore[no-untyped-def]
 
 def xoroshiro128p_next(states: Any, index: Any) -> Any:
     """In a kernel: the next uint64 of a generator."""
-    s0 = states[index, 0]
-    s1 = states[index, 1]
-    states[index, 0], states[index, 1] = _step(s0, s1)
+    s0 = states[index]["s0"]
+    s1 = states[index]["s1"]
+    states[index]["s0"], states[index]["s1"] = _step(s0, s1)
     return s0 + s1
 
 
 def xoroshiro128p_jump(states: Any, index: Any) -> None:
     """In a kernel: advances a generator by 2**64 numbers."""
-    s0, s1 = _advance(states[index, 0], states[index, 1], _JUMP_LOW, _JUMP_HIGH)
-    states[index, 0] = s0
-    states[index, 1] = s1
+    s0, s1 = _advance(states[index]["s0"], states[index]["s1"], _JUMP_LOW, _JUMP_HIGH)
+    states[index]["s0"] = s0
+    states[index]["s1"] = s1
 
 
 def uint64_to_unit_float64(x: Any) -> Any:
@@ -192,11 +183,11 @@ def _first(seed: int, subsequence_start: int) -> Any:
 def init_xoroshiro128p_states_cpu(states: Any, seed: int, subsequence_start: int = 0) -> None:
     """Sets host states: state i is ``subsequence_start + i`` jumps of 2**64 numbers behind the seed's first.
 
-    states: a NumPy array of n ``xoroshiro128p_dtype``, or of uint64 with shape (n, 2). seed, subsequence_start: integers, taken
-    modulo 2**64. Raises TypeError for other arrays.
+    states: a NumPy array of n ``xoroshiro128p_dtype``. seed, subsequence_start: integers, taken modulo 2**64. Raises TypeError for
+    other arrays.
     """
-    words = states.view(np.uint64).reshape(-1, 2) if states.dtype == xoroshiro128p_dtype else states
-    _check_states("init_xoroshiro128p_states_cpu", words)
+    _check_states("init_xoroshiro128p_states_cpu", states)
+    words = states.view(np.uint64).reshape(-1, 2)
     if len(words) == 0:
         return
     words[:1] = _first(seed, subsequence_start)
@@ -208,9 +199,9 @@ def init_xoroshiro128p_states_cpu(states: Any, seed: int, subsequence_start: int
 
 
 def _check_states(what: str, states: Any) -> None:
-    if states.dtype != np.dtype("uint64") or len(states.shape) != 2 or states.shape[1] != 2:
+    if states.dtype != xoroshiro128p_dtype or len(states.shape) != 1:
         raise TypeError(
-            f"{what}: states: expected a uint64 array of shape (n, 2), got {states.dtype} of {tuple(states.shape)}"
+            f"{what}: states: expected a one-dimensional array of xoroshiro128p_dtype, got {states.dtype} of {tuple(states.shape)}"
         )
 
 
@@ -219,21 +210,21 @@ def _double_states(states, have, low, high):  # type: ignore[no-untyped-def]
     """Sets as many states more as there are, from each of those by the same number of steps."""
     i = _intrinsics.grid(1)
     if i < have and have + i < states.shape[0]:
-        s0, s1 = _advance(states[i, 0], states[i, 1], low, high)
-        states[have + i, 0] = s0
-        states[have + i, 1] = s1
+        s0, s1 = _advance(states[i].s0, states[i].s1, low, high)
+        states[have + i].s0 = s0
+        states[have + i].s1 = s1
 
 
 @jit
 def _set_first(states, s0, s1):  # type: ignore[no-untyped-def]
-    states[0, 0] = s0
-    states[0, 1] = s1
+    states[0].s0 = s0
+    states[0].s1 = s1
 
 
 def init_xoroshiro128p_states(states: Any, seed: int, subsequence_start: int = 0, stream: Any = 0) -> None:
     """Sets device states as ``init_xoroshiro128p_states_cpu`` does; asynchronous on ``stream``.
 
-    states: a uint64 device array of shape (n, 2). Takes log2(n) launches, 128 steps of the generator per state.
+    states: a one-dimensional device array of ``xoroshiro128p_dtype``. Takes log2(n) launches, 128 steps of the generator per state.
     Raises TypeError for other arrays.
     """
     _check_states("init_xoroshiro128p_states", states)
@@ -252,12 +243,12 @@ def init_xoroshiro128p_states(states: Any, seed: int, subsequence_start: int = 0
 
 
 def create_xoroshiro128p_states(n: int, seed: int, subsequence_start: int = 0, stream: Any = 0) -> Any:
-    """n generators 2**64 numbers apart: a new uint64 device array of shape (n, 2), filled asynchronously on ``stream``.
+    """n generators 2**64 numbers apart: a new device array of n ``xoroshiro128p_dtype``, filled asynchronously on ``stream``.
 
     seed, subsequence_start: integers, taken modulo 2**64; the first generator stands ``subsequence_start`` times 2**64 numbers
     behind the seed's first state.
     """
-    states = device_array((n, 2), dtype=np.uint64, stream=stream)
+    states = device_array(n, dtype=xoroshiro128p_dtype, stream=stream)
     init_xoroshiro128p_states(states, seed, subsequence_start, stream)
     return states
 

@@ -6,11 +6,10 @@
 namespace treadle::codegen {
 
 // Loads element base + offsets[lane] for every lane; all addresses can be read.
-Emitter::Value* Emitter::gather(Value* base, Value* offsets, DType elem, Value* safe_mask) {
+Emitter::Value* Emitter::gather(Value* base, Value* offsets, DType elem, Value* safe_mask, llvm::Align align) {
     if (safe_mask != nullptr)
         offsets = builder_.CreateSelect(safe_mask, offsets, llvm::Constant::getNullValue(offsets->getType()));
     llvm::Type* type = memory_type(elem);
-    const llvm::Align align(static_cast<std::uint64_t>(size_of(elem)));
     if (!base->getType()->isVectorTy()) base = splat(base);
     Value* addresses = builder_.CreateAdd(base, offsets);
     if (options_.target.isa == VectorIsa::Avx512 && size_of(elem) >= 4) {
@@ -26,9 +25,9 @@ Emitter::Value* Emitter::gather(Value* base, Value* offsets, DType elem, Value* 
     return result;
 }
 
-Emitter::Value* Emitter::strided_gather(Value* base, Value* offset, Value* stride, DType elem) {
+Emitter::Value* Emitter::strided_gather(Value* base, Value* offset, Value* stride, DType elem, llvm::Align align) {
     Value* steps = builder_.CreateMul(splat(stride), lane_numbers(builder_.getInt64Ty()));
-    return gather(builder_.CreateAdd(base, offset), steps, elem, nullptr);
+    return gather(builder_.CreateAdd(base, offset), steps, elem, nullptr, align);
 }
 
 // Byte offsets of all lanes of an access with any indices, and the lanes that are inside; null where bounds are not
@@ -57,7 +56,7 @@ std::pair<Emitter::Value*, Emitter::Value*> Emitter::varying_offsets(const Acces
 // Loads through any indices. Lanes that are inactive or outside read element 0, and the latter give zero.
 Emitter::Value* Emitter::varying_load(const Access& access) {
     const auto [offsets, ok] = varying_offsets(access);
-    Value* loaded = gather(access.pointer, offsets, access.op->elem, mask_and(mask_, ok));
+    Value* loaded = gather(access.pointer, offsets, access.op->elem, mask_and(mask_, ok), align_of(*access.op));
     if (ok != nullptr) loaded = builder_.CreateSelect(ok, loaded, llvm::Constant::getNullValue(loaded->getType()));
     return from_memory(loaded, access.op->elem);
 }
@@ -73,8 +72,7 @@ void Emitter::varying_store(const Access& access, Value* value) {
     Value* lanes = mask_and(mask_, ok);
     Value* base = access.pointer->getType()->isVectorTy() ? access.pointer : splat(access.pointer);
     Value* pointers = builder_.CreateIntToPtr(builder_.CreateAdd(base, offsets), vector_of(builder_.getPtrTy()));
-    builder_.CreateMaskedScatter(value, pointers, llvm::Align(static_cast<std::uint64_t>(size_of(elem))),
-                                 lanes != nullptr ? lanes : all_lanes());
+    builder_.CreateMaskedScatter(value, pointers, align_of(*access.op), lanes != nullptr ? lanes : all_lanes());
 }
 
 // What the out-of-line functions are told of a lane: the pointer, then extent, stride and index of each axis. Constants
@@ -146,12 +144,12 @@ Emitter::Value* Emitter::slow_atomic(const Access& access, Value* value, Value* 
 // What an out-of-line function does for one lane.
 void Emitter::slow_access(Deed what, const ir::Op& op, Value* data, Value* element, Value* lane) {
     llvm::Type* type = memory_type(op.elem);
-    const llvm::Align align(static_cast<std::uint64_t>(size_of(op.elem)));
+    const llvm::Align align = align_of(op.elem);  // of the packet's data
     Value* place = builder_.CreateGEP(type, data, lane);
     if (what != Deed::Atomic) {
         const bool is_store = what == Deed::Store;
-        Value* loaded = builder_.CreateAlignedLoad(type, is_store ? place : element, align);
-        builder_.CreateAlignedStore(loaded, is_store ? element : place, align);
+        Value* loaded = builder_.CreateAlignedLoad(type, is_store ? place : element, is_store ? align : align_of(op));
+        builder_.CreateAlignedStore(loaded, is_store ? element : place, is_store ? align_of(op) : align);
         return;
     }
     const auto part = [&](int number) {
@@ -173,6 +171,7 @@ llvm::Function* Emitter::slow_function(Deed what, const Access& accessed) {
     static constexpr const char* kNames[] = {"load_", "store_", "atomic_"};
     std::string name = kNames[static_cast<int>(what)] + std::string(name_of(elem)) + "_" + std::to_string(rank);
     for (const Quantity& quantity : told) name += quantity.name();
+    if (op.align != 0) name += "_align" + std::to_string(op.align);
     for (std::size_t axis = 0; axis < rank; ++axis) name += is_inside(accessed, axis) ? "_in" : "_test";
     if (what == Deed::Atomic) {
         name += "_" + std::to_string(op.imm) + (op.space == ir::Space::Global ? "" : "_own");

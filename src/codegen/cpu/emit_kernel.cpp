@@ -224,7 +224,12 @@ Emitter::Value* Emitter::cleared(std::size_t variable) {
     llvm::Type* type = variables_[variable]->getAllocatedType();
     if (!function_.variables[variable].type.is_pointer()) return llvm::Constant::getNullValue(type);
     if (nothing_ == nullptr) {
-        auto* words = llvm::ArrayType::get(builder_.getInt64Ty(), 8);
+        // Inactive lanes may read any part of an element there.
+        std::uint64_t bytes = 64;
+        ir::walk(function_.body, [&](const ir::Op& op) {
+            if (op.code == ir::Opcode::Load) bytes = std::max(bytes, op.imm + 64);
+        });
+        auto* words = llvm::ArrayType::get(builder_.getInt64Ty(), (bytes + 7) / 8);
         nothing_ = new llvm::GlobalVariable(module_, words, true, llvm::GlobalValue::PrivateLinkage,
                                             llvm::Constant::getNullValue(words), "nothing");
     }

@@ -90,7 +90,7 @@ void Emitter::emit_element_ptr(const ir::Op& op) {
         return;
     }
     for (std::size_t i = 0; i < access.rank; ++i) access.indices[i] = vector(op.operands[1 + 2 * access.rank + i]);
-    Value* base = vector(op.operands[0]);
+    Value* base = access.pointer->getType()->isVectorTy() ? access.pointer : splat(access.pointer);
     values_[op.result] = builder_.CreateAdd(base, offset_of(access, access.indices));
 }
 
@@ -110,7 +110,7 @@ void Emitter::emit_table_load(const ir::Op& op) {
     Value* base = builder_.CreatePtrToInt(tables_[number], builder_.getInt64Ty());
     Value* offsets = builder_.CreateMul(builder_.CreateZExt(index, vector_of(builder_.getInt64Ty())),
                                         splat(i64(size_of(table.dtype))));
-    values_[op.result] = gather(base, offsets, table.dtype, nullptr);
+    values_[op.result] = gather(base, offsets, table.dtype, nullptr, align_of(table.dtype));
 }
 
 // Known when compiled.
@@ -173,8 +173,7 @@ Emitter::Value* Emitter::uniform_load(const Access& access) {
     Value* offset = offset_of(access, indices);
     if (ok != nullptr) offset = builder_.CreateSelect(ok, offset, i64(0));
     Value* address = builder_.CreateIntToPtr(builder_.CreateAdd(access.pointer, offset), builder_.getPtrTy());
-    Value* loaded =
-        builder_.CreateAlignedLoad(type, address, llvm::Align(static_cast<std::uint64_t>(size_of(access.op->elem))));
+    Value* loaded = builder_.CreateAlignedLoad(type, address, align_of(*access.op));
     if (ok != nullptr) loaded = builder_.CreateSelect(ok, loaded, llvm::Constant::getNullValue(type));
     return from_memory(loaded, access.op->elem);
 }
@@ -209,8 +208,7 @@ void Emitter::uniform_store(const Access& access, Value* value) {
             }
             value = builder_.CreateExtractElement(value, last);
         }
-        builder_.CreateAlignedStore(to_memory(value, access.op->elem), address,
-                                    llvm::Align(static_cast<std::uint64_t>(size_of(access.op->elem))));
+        builder_.CreateAlignedStore(to_memory(value, access.op->elem), address, align_of(*access.op));
     });
 }
 
@@ -297,13 +295,13 @@ Emitter::Value* Emitter::linear_address(const Access& access) {
 Emitter::Value* Emitter::linear_load(const Access& access) {
     const DType elem = access.op->elem;
     llvm::Type* type = vector_of(memory_type(elem));
-    const llvm::Align align(static_cast<std::uint64_t>(size_of(elem)));
+    const llvm::Align align = align_of(*access.op);
     if (function_.bounds == ir::Bounds::Off && mask_ != nullptr)
         return varying_load(access);  // only active lanes may touch memory
     const auto whole = [&]() -> Value* {
         if (is_contiguous(access)) return builder_.CreateAlignedLoad(type, linear_address(access), align);
         const auto [offset, stride] = linear_offset(access);
-        return strided_gather(access.pointer, offset, stride, elem);
+        return strided_gather(access.pointer, offset, stride, elem, align);
     };
     if (function_.bounds == ir::Bounds::Off) return from_memory(whole(), elem);
     llvm::BasicBlock* after = block("loaded");
@@ -357,7 +355,7 @@ void Emitter::linear_store(const Access& access, Value* value) {
         return;
     }
     value = to_memory(value, elem);
-    const llvm::Align align(static_cast<std::uint64_t>(size_of(elem)));
+    const llvm::Align align = align_of(*access.op);
     llvm::BasicBlock* after = block("stored");
     const auto whole = [&] {
         Value* address = linear_address(access);
@@ -397,7 +395,7 @@ void Emitter::linear_store(const Access& access, Value* value) {
 // Large results that the kernel does not read go past the caches, when the launcher says that they will not fit and the
 // address is aligned: without that every line would be read before it is overwritten.
 void Emitter::plain_store(const Access& access, Value* value, Value* address) {
-    const llvm::Align align(static_cast<std::uint64_t>(size_of(access.op->elem)));
+    const llvm::Align align = align_of(*access.op);
     const int vector_bytes = options_.target.vector_bytes();
     const int packet_bytes = width_ * size_of(access.op->elem);
     if (!is_write_only(access) || packet_bytes < vector_bytes) {

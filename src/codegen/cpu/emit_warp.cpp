@@ -90,7 +90,8 @@ Emitter::Value* Emitter::permuted(Value* value, Value* lanes) {
     Value* offsets =
         builder_.CreateMul(builder_.CreateZExt(lanes, vector_of(builder_.getInt64Ty())), splat(i64(bytes)));
     const DType elem = bytes == 8 ? DType::Int64 : bytes == 4 ? DType::Int32 : bytes == 2 ? DType::Int16 : DType::Int8;
-    Value* words = gather(builder_.CreatePtrToInt(memory, builder_.getInt64Ty()), offsets, elem, nullptr);
+    Value* words =
+        gather(builder_.CreatePtrToInt(memory, builder_.getInt64Ty()), offsets, elem, nullptr, align_of(elem));
     return builder_.CreateBitCast(words, type);
 }
 

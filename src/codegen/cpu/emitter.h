@@ -156,8 +156,8 @@ private:
     void varying_store(const Access& access, Value* value);
     bool is_contiguous(const Access& access) const;
     std::pair<Value*, Value*> linear_offset(const Access& access);
-    Value* gather(Value* base, Value* offsets, DType elem, Value* safe_mask);
-    Value* strided_gather(Value* base, Value* offset, Value* stride, DType elem);
+    Value* gather(Value* base, Value* offsets, DType elem, Value* safe_mask, llvm::Align align);
+    Value* strided_gather(Value* base, Value* offset, Value* stride, DType elem, llvm::Align align);
     // The out-of-line path: any lanes, any indices, tested one by one.
     Value* slow_load(const Access& access);
     void slow_store(const Access& access, Value* value);
@@ -213,6 +213,9 @@ private:
     Value* any(Value* mask);
     Value* all(Value* mask);
     Value* mask_bits(Value* mask);  // i64
+    // Of the addresses that an access reaches.
+    static llvm::Align align_of(DType elem) { return llvm::Align(static_cast<std::uint64_t>(size_of(elem))); }
+    static llvm::Align align_of(const ir::Op& op) { return op.align != 0 ? llvm::Align(op.align) : align_of(op.elem); }
     llvm::BasicBlock* block(const char* name);
     void branch_to(llvm::BasicBlock* target);  // unless the current block has ended
     bool ended() const;

@@ -160,7 +160,7 @@ void Emitter::guarded(const ir::Op& op, Thread& thread, const Access& access) {
 }
 
 Emitter::Value* Emitter::reach(const ir::Op& op, Thread& thread, Value* address) {
-    const llvm::Align align(static_cast<std::uint64_t>(size_of(op.elem)));
+    const llvm::Align align(op.align != 0 ? op.align : static_cast<std::uint64_t>(size_of(op.elem)));
     if (op.code == Opcode::Load) {
         llvm::LoadInst* load = builder_.CreateAlignedLoad(memory_type(op.elem), address, align);
         // What another thread is to change must be read anew in every round.

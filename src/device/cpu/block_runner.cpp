@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kHostStackBytes = 8 * 1024;  // for what a kernel calls: reports of faults
 constexpr std::size_t kSharedAlign = 128;
-constexpr std::size_t kSharedSlack = 64;  // bytes behind shared memory that masked accesses may read
+constexpr std::size_t kSharedSlack = 1024;  // bytes behind shared memory that masked accesses may read
 constexpr std::int64_t kNobody = 0;
 constexpr std::int64_t kGiveUp = 1;
 
