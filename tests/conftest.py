@@ -72,6 +72,15 @@ def check_kernel(interpreter):
         on_device = [to_device(arg) for arg in args]
         kernel[grid, block](*on_device)
         td.synchronize()
+        threads = np.prod(grid) * np.prod(block)
+        if os.environ.get("TREADLE_CHECK_DEBUG") and threads <= 2048:
+            # The same once more as Python: what the debugger shows has to be what the compiled kernel does.
+            again = [to_device(arg) for arg in args]
+            kernel.debug(thread=None)[grid, block](*again)
+            for number, (one, other) in enumerate(zip(on_device, again, strict=True)):
+                if isinstance(one, td.ndarray):
+                    message = f"argument {number} of {kernel.__name__}[{grid}, {block}] under the debugger"
+                    np.testing.assert_array_equal(other.get(), one.get(), err_msg=message)
 
         def compare(number, host, device):
             if isinstance(host, tuple):

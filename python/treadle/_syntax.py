@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-_BINARY = {
+BINARY = {
     ast.Add: "+",
     ast.Sub: "-",
     ast.Mult: "*",
@@ -169,6 +169,7 @@ class FunctionWalker:
         parameters: Parameters = lambda callee, node: None,
         define: Define | None = None,
         is_python: Callable[[str], bool] = lambda name: True,
+        stops: bool = False,
     ) -> None:
         self._resolve = resolve
         self._parameters = parameters
@@ -178,6 +179,7 @@ class FunctionWalker:
         self._spans = spans
         self._lines = lines or []
         self._is_python = is_python
+        self._stops = stops
         self._locals: set[str] = set()
         self._chained = itertools.count(1)
 
@@ -230,7 +232,14 @@ class FunctionWalker:
         if name in used:
             raise self._unsupported(f"'{name}' calls itself", node, "write the recursion as a loop")
         walker = FunctionWalker(
-            self._resolve, self._first_line, self._spans, self._lines, self._parameters, self._define
+            self._resolve,
+            self._first_line,
+            self._spans,
+            self._lines,
+            self._parameters,
+            self._define,
+            self._is_python,
+            self._stops,
         )
         around = [self._nested[one].captured for one in used if one in self._nested]
         names = [one for one in used if one not in self._nested and one in self._locals] + sum(around, [])
@@ -279,7 +288,7 @@ class FunctionWalker:
             case ast.AnnAssign(target=target, value=value):
                 return "(pass)" if value is None else f"(set{span} {self._target(target)} {self._expr(value)})"
             case ast.AugAssign(target=target, op=op, value=value):
-                return f"(aug{span} {_BINARY[type(op)]} {self._target(target)} {self._expr(value)})"
+                return f"(aug{span} {BINARY[type(op)]} {self._target(target)} {self._expr(value)})"
             case ast.If(test=test, body=body, orelse=orelse):
                 return f"(if{span} {self._expr(test)} {self._block(body)} {self._block(orelse)})"
             case ast.While(test=test, body=body, orelse=[]):
@@ -306,6 +315,14 @@ class FunctionWalker:
                 "print"
             ):
                 return self._print(span, args, keywords)
+            case ast.Expr(value=ast.Call(func=ast.Name(id="breakpoint"))) if self._is_builtin("breakpoint"):
+                if self._stops:
+                    return "(pass)"
+                raise self._unsupported(
+                    "breakpoint() stops only where a kernel runs under its debugger",
+                    node,
+                    "launch it with kernel.debug()[grid, block](...), or take the call out",
+                )
             case ast.Assert(test=test, msg=message):
                 text = "" if message is None else self._text_of(message, "an assertion's message")
                 return f'(if{span} (un not {self._expr(test)}) (do (raise{span} "AssertionError" {json.dumps(text)})) (do))'
@@ -341,7 +358,7 @@ class FunctionWalker:
             case ast.Attribute():
                 return self._attribute(node)
             case ast.BinOp(left=left, op=op, right=right):
-                return f"(bin{self._span(node)} {_BINARY[type(op)]} {self._expr(left)} {self._expr(right)})"
+                return f"(bin{self._span(node)} {BINARY[type(op)]} {self._expr(left)} {self._expr(right)})"
             case ast.UnaryOp(op=op, operand=operand):
                 return f"(un{self._span(node)} {_UNARY[type(op)]} {self._expr(operand)})"
             case ast.BoolOp(op=op, values=values):

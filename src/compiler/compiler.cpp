@@ -74,6 +74,12 @@ Artifact Compiler::compile(const CompileRequest& given) {
 
 std::string Compiler::dump(const CompileRequest& given, const std::string& stage) {
     if (stage == "ir") return ir::print(frontend::lower(given));
+    if (stage == "types") return frontend::describe_types(given);
+    if (stage == "waits") {
+        ir::Function function = frontend::lower(given);
+        passes::mark_spins(function);
+        return ir::has_spin(function) || ir::meets_grid(function) ? "true" : "";
+    }
     CompileRequest request = given;
     const ir::Function function = lowered(request);
     if (stage == "passes") return ir::print(function);
@@ -85,8 +91,9 @@ std::string Compiler::dump(const CompileRequest& given, const std::string& stage
         return codegen::compile_cpu_kernel(function, options_of(request.options), codegen::CpuOutput::Assembly).bytes;
     if (stage == "explain")
         return explain(function, request, codegen::packet_for(function, options_of(request.options)));
-    throw Error(ErrorKind::Argument,
-                "[dump] expected stage ir, passes, llvm-before, llvm, asm or explain, got '" + stage + "'");
+    throw Error(
+        ErrorKind::Argument,
+        "[dump] expected stage ir, types, waits, passes, llvm-before, llvm, asm or explain, got '" + stage + "'");
 }
 
 std::string Compiler::version() const { return "LLVM " + codegen::backend_version(); }

@@ -219,7 +219,7 @@ ValueId Lowering::reachable_stop(ValueId stop, ValueId step, DType type) {
 
 void Lowering::lower_return(const Node& node) {
     const Entity value = node.items.empty() ? Entity{} : expression(node.items[0]);
-    if (frames_.size() == 1) {
+    if (frames_.size() == 1 && !returns_value_) {
         if (!value.is(Entity::Kind::None)) {
             type_error(node.span, "a kernel returns nothing: it writes its results into array arguments",
                        "store the value into an array, or mark the function device=True");
@@ -227,7 +227,7 @@ void Lowering::lower_return(const Node& node) {
         emit_effect(Opcode::Return);
         return;
     }
-    if (!frame().scoped) {
+    if (!frame().scoped && frames_.size() > 1) {
         frame().result = value;
         return;
     }

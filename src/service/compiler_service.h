@@ -52,7 +52,8 @@ class CompilerService {
 public:
     virtual ~CompilerService() = default;
     virtual Artifact compile(const CompileRequest& request) = 0;
-    // A stage as text: "ir" (after the front end), "passes", "llvm", "asm".
+    // A stage as text: "ir" (after the front end), "types" (frontend/lowering.h), "waits" (whether
+    // threads wait in loops or for the grid: "true" or nothing), "passes", "llvm", "asm".
     virtual std::string dump(const CompileRequest& request, const std::string& stage) = 0;
     virtual std::string version() const = 0;
 };

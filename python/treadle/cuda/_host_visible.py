@@ -143,8 +143,13 @@ for _name in (
     setattr(HostVisibleArray, _name, _waiting(getattr(np.ndarray, _name)))
 
 
+def host_memory(array: _treadle.ndarray) -> np.ndarray[Any, Any]:
+    """The memory of a device array as an ordinary NumPy array, which waits for nothing."""
+    return np.asarray(_Memory(array))
+
+
 def host_visible(array: _treadle.ndarray) -> HostVisibleArray:
     """The memory of a device array as an array of the host."""
-    result = np.asarray(_Memory(array)).view(HostVisibleArray)
+    result = host_memory(array).view(HostVisibleArray)
     result._device = array
     return result

@@ -10,7 +10,7 @@ import pickle
 import sys
 import threading
 import types as python_types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -91,6 +91,21 @@ class Dispatcher(Inspection):
         return launcher if type(config[0]) is not float and type(config[1]) is not float else self._configure(config)
 
     def _configure(self, config: Any) -> Any:
+        grid, block, stream, shared = self._checked(config)
+        code = self.py_func.__code__
+        names = list(code.co_varnames[: code.co_argcount])
+        copies = self.options.host_arrays == "copy"
+        launcher = self._with_conversions(
+            _treadle.make_launcher(self._ready(), grid, block, _stream_of(stream), shared, names, copies)
+        )
+        key = (grid, block, *config[2:])
+        if len(self._launchers) > 1000:
+            self._launchers.clear()
+        self._launchers[key] = launcher
+        return launcher
+
+    def _checked(self, config: Any) -> tuple[Any, Any, Any, int]:
+        """Grid, block, stream and bytes of shared memory of a launch."""
         if self.options.device:
             raise TypeError(f"{self.__name__} is a device function: it is called from kernels, not launched")
         if not isinstance(config, tuple) or not 2 <= len(config) <= 4:
@@ -98,7 +113,6 @@ class Dispatcher(Inspection):
                 f"launch of {self.__name__}: expected kernel[grid, block] or kernel[grid, block, stream, shared], got {config!r}"
             )
         grid, block = (tuple(part) if isinstance(part, list) else part for part in config[:2])
-        stream = config[2] if len(config) > 2 else None
         for name, part in (("grid", grid), ("block", block)):
             _check_dimensions(name, part)
         threads = math.prod(block) if isinstance(block, tuple) else block
@@ -107,23 +121,62 @@ class Dispatcher(Inspection):
                 f"CUDA_ERROR_INVALID_VALUE: launch of {self.__name__}: block: expected at most {self.options.max_threads} threads, "
                 f"as launch_bounds says, got {threads}"
             )
-        code = self.py_func.__code__
-        names = list(code.co_varnames[: code.co_argcount])
-        copies = self.options.host_arrays == "copy"
+        stream = config[2] if len(config) > 2 else None
         shared = config[3] if len(config) > 3 else 0
         _check_dimensions("shared memory", shared)
-        launcher: Any = _treadle.make_launcher(
-            self._ready(), grid, block, _stream_of(stream), operator.index(shared), names, copies
-        )
-        if copies:
+        return grid, block, stream, operator.index(shared)
+
+    def _with_conversions(self, launcher: Any) -> Any:
+        """A launcher that takes the arguments which this kernel's options and signatures allow."""
+        if self.options.host_arrays == "copy":
             launcher = CopyingLauncher(launcher)
         if self._signatures:
             launcher = TypedLauncher(launcher, self.__name__, self._signatures)
-        key = (grid, block, *config[2:])
-        if len(self._launchers) > 1000:
-            self._launchers.clear()
-        self._launchers[key] = launcher
         return launcher
+
+    def debug(
+        self,
+        block: Any = (0, 0, 0),
+        thread: Any = (0, 0, 0),
+        *,
+        commands: Sequence[str] | None = None,
+        debugger: Any = None,
+        bounds: str | None = None,
+        post_mortem: bool = False,
+        only_block: bool = False,
+    ) -> Any:
+        """The kernel for one launch under pdb: ``kernel.debug(thread=5)[grid, block](*args)``.
+
+        The kernel's own source runs as Python, with the compiled kernel's types, memory and results, for all threads of the grid.
+        pdb stops at the first line of one thread; the others run without stopping, and hand over where they wait for each other.
+        The launch waits for the device and is through when it returns.
+
+        block, thread: index of the block in the grid and of the thread in the block, an integer or a tuple of 1 to 3; None: no thread
+        is chosen, and pdb stops where a thread comes to ``breakpoint()``. commands: for pdb, in place of the terminal; behind them it
+        continues. debugger: a ``pdb.Pdb`` to use. bounds: as for ``jit``, by default the kernel's. post_mortem: an exception in a
+        thread stops there. only_block: the other blocks do not run.
+
+        Raises: what the first failing thread raises, with a note of its block and thread; IndexError at once for an index outside
+        where bounds is not "guard"; bdb.BdbQuit when the debugger is left; TypeError, ValueError, DeviceError, CompileError as
+        launches do; ValueError for a block or thread outside the launch.
+
+        >>> import treadle as td
+        >>> from treadle import cuda
+        >>> @cuda.jit
+        ... def double(x):
+        ...     i = cuda.grid(1)
+        ...     x[i] = 2 * x[i]
+        >>> x = td.arange(4, dtype="int32")
+        >>> double.debug(thread=3, commands=["next", "p i, x[i]"])[1, 4](x)  # doctest: +SKIP
+        -> i = cuda.grid(1)
+        -> x[i] = 2 * x[i]
+        (int64(3), int32(3))
+        """
+        from treadle._debug.launch import Debugging
+
+        if bounds is not None:
+            bounds_option(bounds, None)
+        return Debugging(self, block, thread, commands, debugger, bounds, post_mortem, only_block)
 
     def __call__(self, *args: Any) -> Any:
         if self.options.device:
