@@ -293,7 +293,25 @@ void Lowering::assign_name(const std::string& name, const Entity& value, Span sp
         write_variable(frame().prefix + name, value, span);
     } else {
         frame().names[name] = frame().strict ? value : firm(value);
+        if (request_.options.debug == DebugLevel::Full && is_users(frame().function))
+            keep_for_debugger(name, frame().names[name], span);
     }
+}
+
+// A name that needs no variable gets one that nothing reads; a debugger finds the value there.
+void Lowering::keep_for_debugger(const std::string& name, const Entity& value, Span span) {
+    const VarType type = type_of(value);
+    if (type.kind == VarType::Kind::Unset || type.kind == VarType::Kind::None) return;
+    std::string place = frame().prefix + name;
+    if (type.kind == VarType::Kind::Array) {
+        place += "~" + std::string(name_of(type.dtype));
+        emit_effect(Opcode::VarSet, {value.value}, slot(place, ir::Type::pointer()));
+        return;
+    }
+    // A name that is given another type later is another variable.
+    while (shown_.count(place) != 0 && shown_[place] != type) place += "~";
+    shown_[place] = type;
+    write_parts(place, type, value, span);
 }
 
 }  // namespace treadle::frontend

@@ -33,6 +33,7 @@ ir::Function Lowering::pass() {
     shared_places_.clear();
     constants_.clear();
     chosen_.clear();
+    shown_.clear();
     calls_ = temporaries_ = loops_ = 0;
     const FunctionSyntax& kernel = program_[0];
     function_.name = kernel.name;

@@ -107,6 +107,7 @@ private:
     void lower_while(const Node& node);
     void lower_for(const Node& node);
     void lower_for_range(const Node& node);
+    void keep_for_debugger(const std::string& name, const Entity& value, Span span);
     ValueId reachable_stop(ValueId stop, ValueId step, DType type);
     void lower_return(const Node& node);
     void lower_print(const Node& node);
@@ -229,6 +230,7 @@ private:
     int calls_ = 0;
     int temporaries_ = 0;
     int loops_ = 0;
+    std::map<std::string, VarType> shown_;                         // variables that only a debugger reads
     std::map<std::tuple<std::string, int, int>, VarType> chosen_;  // types of values that control flow chooses
     Span here_;  // of the user's statement being lowered, for line numbers
     std::size_t here_function_ = 0;

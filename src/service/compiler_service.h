@@ -31,9 +31,11 @@ struct CompileOptions {
     bool fastmath = false;
     bool strict_types = false;  // operands must agree, literals adapt: library and array code
     Lanes lanes = Lanes::Line;
-    bool full_packets = false;    // the threads that packets run over are a multiple of packet_limit
-    int packet_limit = 64;        // lanes, a power of two; the compiler chooses up to this
-    int packet = 0;               // lanes, for tests; 0: the compiler chooses
+    bool full_packets = false;  // the threads that packets run over are a multiple of packet_limit
+    int packet_limit = 64;      // lanes, a power of two; the compiler chooses up to this
+    int packet = 0;             // lanes, for tests; 0: the compiler chooses
+    DebugLevel debug = DebugLevel::None;
+    bool optimize = true;         // false: variables stay in memory, and a packet is one thread where it may be
     BlockDims block{};            // threads of a block where the kernel is made for one shape, else zeros
     std::string disabled_passes;  // comma-separated
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from treadle import _treadle
+from treadle._convert import from_host, to_host
 from treadle._debug.values import Scalar, convert, evaluate, lift, literal
 from treadle.cuda._host_visible import host_memory
 
@@ -34,12 +35,19 @@ def _numbers(values: tuple[int, ...]) -> tuple[Scalar, ...]:
 
 
 class KernelArray:
-    """An array of a kernel. ``device`` is the device array, ``host`` the same memory for NumPy."""
+    """An array of a kernel. ``device`` is the device array, ``host`` the same memory for NumPy; without the first, compiled code gets
+    a copy and what it leaves there is taken back."""
 
     def __init__(
-        self, device: _treadle.ndarray, outside: Outside, host: Any = None, name: str = "", is_constant: bool = False
+        self,
+        device: _treadle.ndarray | None,
+        outside: Outside,
+        host: Any = None,
+        name: str = "",
+        is_constant: bool = False,
     ) -> None:
         self.device = device
+        self._copy: _treadle.ndarray | None = None
         self.host = host_memory(device) if host is None else host
         self.kind = str(self.host.dtype.name)
         self._outside = outside
@@ -54,13 +62,24 @@ class KernelArray:
     ndim = property(lambda self: literal(self.host.ndim))
     itemsize = property(lambda self: literal(self.host.itemsize))
     dtype = property(lambda self: ElementType(self.kind))
-    T = property(lambda self: self._like(self.device.transpose(), self.host.T))
 
-    def _like(self, device: _treadle.ndarray, host: Any) -> KernelArray:
+    @property
+    def T(self) -> KernelArray:
+        return self._like(None if self.device is None else self.device.transpose(), self.host.T)
+
+    def _like(self, device: _treadle.ndarray | None, host: Any) -> KernelArray:
         return KernelArray(device, self._outside, host, self._name, self._is_constant)
 
     def passed(self) -> _treadle.ndarray:
-        return self.device
+        if self.device is not None:
+            return self.device
+        self._copy = from_host(self.host)
+        return self._copy
+
+    def take_back(self) -> None:
+        if self._copy is not None:
+            self.host[...] = to_host(self._copy)
+            self._copy = None
 
     def __repr__(self) -> str:
         text = repr(self.host)
@@ -115,7 +134,8 @@ class KernelArray:
                 empty = _treadle.empty((0,) * rest, self.kind)
                 return self._like(empty, host_memory(empty))
             fixed.append(number)
-        return self._like(self.device._get(tuple(fixed)), self.host[tuple(fixed)])
+        device = None if self.device is None else self.device._get(tuple(fixed))
+        return self._like(device, self.host[tuple(fixed)])
 
 
 def new_array(shape: Any, dtype: Any, outside: Outside, name: str) -> KernelArray:

@@ -67,9 +67,8 @@ class Run:
         return self._constants[id(array)]
 
     def reinterpreted(self, memory: KernelArray, kind: np.dtype[Any], count: int) -> KernelArray:
-        """The first bytes of an array as elements of another type."""
-        bytes_ = memory.device._get(slice(0, count * kind.itemsize))
-        return KernelArray(bytes_._view(kind.name), self.outside, name="shared")
+        """The first bytes of an array as elements of another type, which device arrays cannot say."""
+        return KernelArray(None, self.outside, memory.host[: count * kind.itemsize].view(kind), name="shared")
 
     def outside(self, index: int, axis: int, shape: tuple[int, ...]) -> None:
         """An index outside an array: an error, unless the kernel is one that guards."""

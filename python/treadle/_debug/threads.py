@@ -93,7 +93,7 @@ class Crew:
         self._waits = waits
         self._chosen = chosen
         self._left = self._all_blocks(only)
-        self._has_more = True
+        self._upcoming = next(self._left, None)
         self._blocks: list[Block] = []
         self._ready: deque[Thread] = deque()
         self._main = _Host()
@@ -252,8 +252,7 @@ class Crew:
 
     def _admit(self) -> bool:
         """Lets the next block begin, if there is one."""
-        block = next(self._left, None)
-        self._has_more = block is not None
+        block, self._upcoming = self._upcoming, next(self._left, None)
         if block is None:
             return False
         x, y, z = self.block
@@ -271,9 +270,7 @@ class Crew:
         if any([self._resolve_block(block) for block in self._blocks]):
             return True
         everyone = [thread for block in self._blocks for thread in block.threads]
-        if everyone and not self._has_more and self._meet(everyone, "grid"):
-            return True
-        return False
+        return self._upcoming is None and self._meet(everyone, "grid")
 
     def _resolve_block(self, block: Block) -> bool:
         return warps.exchange(block.threads, self._let_go) or self._meet(block.threads, "barrier")

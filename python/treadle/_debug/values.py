@@ -80,6 +80,9 @@ class Machine:
             names = [text for number, text in enumerate(texts) if text == f"p{number}"]
             operation = self._operations[tuple(key)] = Operation(self._options, form.format(*texts), names, codes)
         result = operation(given)
+        for arg in args:
+            if hasattr(arg, "take_back"):
+                arg.take_back()
         if not given and isinstance(result, Scalar):
             return Literal(result.value, form.format(*texts))  # the compiler folds such an expression as well
         return result

@@ -20,7 +20,7 @@ from treadle import _treadle
 from treadle._signatures import parse_signature, typeof
 from treadle.cuda._compiled import Inspection
 from treadle.cuda._launchers import CopyingLauncher, ForAll
-from treadle.cuda._options import BOUNDS, Options, bounds_option, check_hints
+from treadle.cuda._options import Options, bounds_option, check_hints, debug_options
 from treadle.cuda._typed_launcher import TypedLauncher
 from treadle.errors import CompileError, DeviceError
 
@@ -69,16 +69,9 @@ class Dispatcher(Inspection):
             if self._function is None:
                 from treadle._program import Program
 
-                options = self.options
-                self._program = Program(self.py_func)
+                program = self._program = Program(self.py_func)
                 self._function = _treadle.make_function(
-                    self.py_func.__name__,
-                    self._program.text,
-                    self._program.sources,
-                    BOUNDS[options.bounds],
-                    options.contract,
-                    options.fastmath,
-                    options.disabled_passes,
+                    self.py_func.__name__, program.text, program.sources, *self.options.compilation
                 )
             return self._function
 
@@ -297,8 +290,9 @@ def jit(
     bounds: what an index outside an array does. "guard" (default): reads give zero, writes do nothing; "raise": also IndexError at
     the next synchronisation; "off": not tested. ``TREADLE_BOUNDS`` sets the default. fmad: a * b + c may be rounded once.
     fastmath: reassociation and reciprocals. host_arrays: "refuse" or "copy" NumPy arguments. launch_bounds: the most threads of a
-    block, alone or first of a tuple. inline, forceinline, lineinfo, debug, opt, max_registers, cache, lto, shared_memory_carveout:
-    hints without effect on the CPU device.
+    block, alone or first of a tuple. debug: debuggers such as gdb know lines and variables, and bounds is "raise" unless it is given;
+    lineinfo: lines. opt=False: nothing is optimised, and threads run one at a time where no warp has to run together. inline,
+    forceinline, max_registers, cache, lto, shared_memory_carveout: hints without effect on the CPU device.
 
     Raises TypeError, ValueError for bad options; UnsupportedError for link and extensions; CompileError for signatures that do not
     compile.
@@ -311,10 +305,10 @@ def jit(
     ...     x[i] = 2 * x[i]
     """
     max_threads = check_hints(hints)
-    bounds = bounds_option(bounds, boundscheck)
+    bounds = bounds_option(bounds, boundscheck, bool(hints.get("debug")))
     if host_arrays not in ("refuse", "copy"):
         raise ValueError(f"jit: host_arrays: expected 'refuse' or 'copy', got {host_arrays!r}")
-    options = Options(bounds, fmad, fastmath, device, host_arrays, disabled_passes, max_threads)
+    options = Options(bounds, fmad, fastmath, device, host_arrays, disabled_passes, max_threads, *debug_options(hints))
     if isinstance(func_or_sig, Dispatcher):
         raise TypeError(f"jit: {func_or_sig.__name__} is compiled already")
     if isinstance(func_or_sig, python_types.FunctionType):

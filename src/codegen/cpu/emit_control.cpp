@@ -62,6 +62,7 @@ void Emitter::sequence(const std::vector<const ir::Op*>& ops) {
     llvm::BasicBlock* end = nullptr;
     for (std::size_t i = 0; i < ops.size(); ++i) {
         const ir::Op& op = *ops[i];
+        if (debug_ != nullptr) debug_->enter(op, builder_, variables_);
         emit_op(op);
         if (ended()) break;
         if (op.result != ir::kNoValue) keep(op.result);

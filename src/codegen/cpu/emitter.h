@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include <llvm/IR/Module.h>
 
 #include "base/cpu_target.h"
+#include "codegen/debug_info.h"
 #include "ir/ir.h"
 
 namespace treadle::codegen {
@@ -26,6 +28,7 @@ struct EmitOptions {
     ir::Lanes lanes = ir::Lanes::Line;
     bool full_packets = false;
     BlockDims block{};
+    const DebugSource* debug = nullptr;  // null: no debug information
 };
 
 class Emitter {
@@ -73,6 +76,9 @@ private:
     void packet(Value* thread, Value* y, Value* z, Value* limit);
     void set_threads(Value* thread, Value* y, Value* z, Value* limit);
     void clear_variables();
+    void begin_debug();
+    llvm::AllocaInst* debug_index(const char* name);
+    void show_index(llvm::AllocaInst* memory, Value* const* index);
     Value* cleared(std::size_t variable);
     void flat_indices(Value* thread);
     // emit_segments.cpp
@@ -286,6 +292,9 @@ private:
     llvm::AllocaInst* alive_ = nullptr;  // lanes that have not returned
     llvm::BasicBlock* packet_end_ = nullptr;
     std::map<std::string, llvm::Function*> slow_functions_;
+    std::unique_ptr<DebugInfo> debug_;
+    llvm::AllocaInst* shown_thread_ = nullptr;  // thread and block for a debugger, where packets are single threads
+    llvm::AllocaInst* shown_block_ = nullptr;
     std::set<ir::ValueId> streamable_;  // pointers of arguments that the kernel does not read
     Value* stream_barrier_ = nullptr;   // 0 where large stores may go past the caches, else all ones
     bool streams_ = false;

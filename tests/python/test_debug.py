@@ -1,0 +1,561 @@
+"""kernel.debug: what pdb shows of a kernel, and that a debugged launch does what the compiled one does."""
+
+import bdb
+import inspect
+import io
+import math
+import pdb
+import threading
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import treadle as td
+from treadle import cuda
+from treadle.errors import DeviceError, DivergentBarrierError, UnsupportedError
+
+
+def line_of(kernel, text):
+    """The number of the one line of a kernel that holds a text."""
+    lines, first = inspect.getsourcelines(getattr(kernel, "py_func", kernel))
+    (number,) = (number for number, line in enumerate(lines) if text in line)
+    return first + number
+
+
+def scripted(*commands):
+    """pdb with commands to read, and what it writes."""
+    out = io.StringIO()
+    return pdb.Pdb(stdin=io.StringIO("\n".join(commands) + "\n"), stdout=out, readrc=False, nosigint=True), out
+
+
+def debugged(kernel, blocks, threads, *args, commands=("continue",), shared=0, **where):
+    """What pdb writes."""
+    debugger, out = scripted(*commands)
+    kernel.debug(debugger=debugger, **where)[blocks, threads, 0, shared](*args)
+    return out.getvalue()
+
+
+# ------------------------------------------------------------------------------------------------------------- pdb
+
+
+@cuda.jit(device=True)
+def blended(a, b):
+    mean = (a + b) / 2
+    return mean
+
+
+@cuda.jit
+def tiled(x, out):
+    s = cuda.shared.array(8, np.float32)
+    i = cuda.grid(1)
+    t = cuda.threadIdx.x
+    s[t] = x[i] * np.float32(0.1)
+    cuda.syncthreads()
+    total = 0
+    for j in range(3):
+        total += s[(t + j) % 8]
+    out[i] = blended(total, s[7 - t])
+
+
+def arrays():
+    return td.arange(16, dtype="float32"), td.zeros(16, "float64")
+
+
+def test_stops_at_the_first_line_and_steps():
+    text = debugged(tiled, 2, 8, *arrays(), commands=["next", "next", "next", "p i, t", "where", "list", "continue"])
+    first = line_of(tiled, "cuda.shared.array")
+    assert f"{__file__}({first})tiled()\n-> s = cuda.shared.array(8, np.float32)" in text
+    assert f"({first + 3})tiled()\n-> s[t] = x[i]" in text
+    assert "(int64(0), int32(0))" in text
+    assert f"{first + 4}  \t    cuda.syncthreads()" in text
+    assert "treadle/_debug" not in text  # the stack holds the kernel only
+
+
+def test_a_chosen_thread_with_exact_types_and_real_shared_memory():
+    breakpoint_line = line_of(tiled, "for j in")
+    commands = [f"break {breakpoint_line}", "continue", "p s", "p s[7], total", "p cuda.blockIdx.x", "p s[3] * 2 + 1"]
+    text = debugged(tiled, 2, 8, *arrays(), commands=[*commands, "clear 1", "continue"], block=1, thread=(3, 0, 0))
+    shared = np.arange(8, 16, dtype="float32") * np.float32(0.1)
+    assert f"shared {shared!r}" in text  # all threads of the block have come to the barrier
+    assert f"(float32({shared[7]}), float64(0.0))" in text  # total is float64 from its first assignment on
+    assert "int32(1)" in text
+    assert f"float64({np.float64(shared[3]) * 2 + 1})" in text
+
+
+def test_steps_into_device_functions():
+    last = line_of(tiled, "blended(")
+    text = debugged(
+        tiled, 1, 8, *arrays(), commands=[f"tbreak {last}", "c", "step", "step", "args", "where", "up", "c"], thread=2
+    )
+    assert f"({line_of(blended, 'def blended')})blended()" in text
+    assert "a = float64(" in text and "b = float32(" in text
+    assert f"> {__file__}({last})tiled()" in text
+
+
+def test_breakpoints_by_function():
+    text = debugged(tiled, 1, 8, *arrays(), commands=["b blended", "c", "return", "p mean", "c"], thread=7)
+    assert "blended()" in text and "->float64(" in text
+
+
+def test_prompt_computes_as_kernels_do():
+    @cuda.jit
+    def numbers(out):
+        a = np.int8(127)
+        b = np.uint32(3)
+        out[0] = a
+
+    commands = ["n", "n", "p -a - 1, a + 1, b - 5, 7 // a, 1 / 3, a << 60", "p math.sqrt(b), min(a, b)", "c"]
+    text = debugged(numbers, 1, 1, td.zeros(1, "int64"), commands=commands)
+    assert "(int64(-128), int64(128), int64(-2), int64(0), 0.3333333333333333, int64(-1152921504606846976))" in text
+
+
+def test_variables_can_be_changed():
+    @cuda.jit
+    def changed(out):
+        x = 1
+        out[0] = x
+
+    out = td.zeros(1, "int64")
+    debugged(changed, 1, 1, out, commands=["n", "!x = 41 + x", "c"])
+    assert out.get()[0] == 42
+
+
+def test_breakpoint_in_a_kernel():
+    @cuda.jit
+    def stops(out):
+        i = cuda.grid(1)
+        if i == 5:
+            breakpoint()
+        out[i] = i
+
+    out = td.zeros(8, "int64")
+    text = debugged(stops, 2, 4, out, commands=["p i, cuda.threadIdx.x", "c"], thread=None)
+    assert text.count("-> out[i] = i") == 1 and "(int64(5), int32(1))" in text
+    np.testing.assert_array_equal(out.get(), np.arange(8))
+    # With a chosen thread the others run without stopping.
+    assert "out[i] = i" not in debugged(stops, 2, 4, td.zeros(8, "int64"), thread=1)
+    assert "out[i] = i" in debugged(stops, 2, 4, td.zeros(8, "int64"), commands=["c", "c"], block=1, thread=1)
+    with pytest.raises(
+        UnsupportedError, match=r"breakpoint\(\) stops only where a kernel runs under its debugger(.|\n)*hint"
+    ):
+        stops[2, 4](out)
+
+
+def test_commands(capsys):
+    tiled.debug(commands=["next", "p cuda.grid(1)"])[1, 8](*arrays())
+    assert "int64(0)" in capsys.readouterr().out
+    x, out = arrays()
+    tiled.debug(commands=[])[2, 8](x, out)  # runs through
+    again = td.zeros(16, "float64")
+    tiled[2, 8](x, again)
+    np.testing.assert_array_equal(out.get(), again.get())
+
+
+def test_leaving_the_debugger():
+    x, out = arrays()
+    with pytest.raises(bdb.BdbQuit):
+        debugged(tiled, 2, 8, x, out, commands=["quit"], block=1)
+    assert out.get()[:8].any() and not out.get()[8:].any()  # the block before has run
+    assert not any(thread.name == "treadle debug" and thread.is_alive() for thread in threading.enumerate())
+
+
+def test_only_one_block():
+    x, out = arrays()
+    tiled.debug(block=1, thread=0, commands=[], only_block=True)[2, 8](x, out)
+    assert not out.get()[:8].any() and out.get()[8:].all()
+
+
+def test_output_is_shown_at_once(capsys):
+    @cuda.jit
+    def prints(x):
+        i = cuda.grid(1)
+        print("x", i, x[i], f"{x[i]:.2f}", sep="|")
+
+    prints.debug(commands=[])[1, 2](td.asarray(np.array([0.1, 1e10], "float32")))
+    debugging = capsys.readouterr().out.replace("\n> ", "\n")
+    prints[1, 2](td.asarray(np.array([0.1, 1e10], "float32")))
+    td.synchronize()
+    compiled = capsys.readouterr().out
+    assert compiled.splitlines() == [line for line in debugging.splitlines() if line.startswith("x|")]
+
+
+# ------------------------------------------------------------------------------------------------------------ errors
+
+
+def test_exceptions_name_the_thread():
+    @cuda.jit
+    def fails(x):
+        i = cuda.grid(1)
+        if i == 6:
+            raise ValueError("six")
+        assert i != 9, "nine"
+
+    with pytest.raises(ValueError, match="six") as caught:
+        fails.debug(commands=[])[4, 4](td.zeros(4))
+    assert caught.value.__notes__ == ["kernel 'fails', block (1, 0, 0), thread (2, 0, 0)"]
+    assert any(entry.lineno == line_of(fails, "raise Value") - 1 for entry in caught.traceback)
+    with pytest.raises(AssertionError, match="nine"):
+        fails.debug(block=2, thread=1, commands=[], only_block=True)[4, 4](td.zeros(4))
+
+
+def test_indices_outside():
+    def outside(x, out):
+        i = cuda.grid(1)
+        out[i] = x[i + 1]
+
+    x, out = td.arange(4, dtype="int64"), td.zeros(4, "int64")
+    guarded = cuda.jit(outside)
+    guarded.debug(commands=[])[1, 8](x, out)
+    np.testing.assert_array_equal(out.get(), [1, 2, 3, 0])
+    for bounds in ("raise", "off"):
+        with pytest.raises(
+            IndexError, match=r"index 4 is out of bounds for axis 0 of an array of shape \(4,\)"
+        ) as caught:
+            guarded.debug(commands=[], bounds=bounds)[1, 8](x, out)
+        assert "thread (3, 0, 0)" in caught.value.__notes__[0]
+
+
+def test_post_mortem():
+    @cuda.jit
+    def fails(x):
+        i = cuda.grid(1)
+        wanted = 7 * i
+        if i == 2:
+            raise ValueError("two")
+        x[i] = wanted
+
+    debugger, out = scripted("c", "p i, wanted", "where", "q")
+    with pytest.raises(ValueError, match="two"):
+        fails.debug(debugger=debugger, post_mortem=True)[1, 4](td.zeros(4))
+    assert "(int64(2), int64(14))" in out.getvalue()
+
+
+def test_a_barrier_that_some_threads_miss():
+    @cuda.jit
+    def parted(x):
+        if cuda.threadIdx.x < 2:
+            cuda.syncthreads()
+        else:
+            cuda.syncthreads()
+        x[0] = 1
+
+    with pytest.raises(
+        DivergentBarrierError, match=r"some threads of block \(0, 0, 0\) only(.|\n)*the others waited at"
+    ):
+        parted.debug(commands=[])[1, 4](td.zeros(4))
+
+
+def test_what_is_refused():
+    x, out = arrays()
+    with pytest.raises(
+        ValueError, match=r"debug: thread: expected an index in the block of \(8, 1, 1\), got \(8, 0, 0\)"
+    ):
+        tiled.debug(thread=8)[2, 8](x, out)
+    with pytest.raises(
+        ValueError, match=r"debug: block: expected an index in the grid of \(2, 1, 1\), got \(0, 1, 0\)"
+    ):
+        tiled.debug(block=(0, 1))[2, 8](x, out)
+    with pytest.raises(TypeError, match="debug: thread: expected an integer or a tuple of 1 to 3 integers, got 1.5"):
+        tiled.debug(thread=1.5)
+    with pytest.raises(TypeError, match=r"debug: debugger: expected a pdb.Pdb, got int"):
+        tiled.debug(debugger=1)
+    with pytest.raises(TypeError, match="debug: commands: expected none beside a debugger"):
+        tiled.debug(debugger=scripted()[0], commands=[])
+    with pytest.raises(ValueError, match="expected 'guard', 'raise' or 'off', got 'none'"):
+        tiled.debug(bounds="none")
+    with pytest.raises(ValueError, match="debug: only_block: expected a block beside it"):
+        tiled.debug(block=None, only_block=True)
+    with pytest.raises(
+        DeviceError, match="CUDA_ERROR_INVALID_VALUE: launch of tiled: expected a block of 1 to 1024 threads"
+    ):
+        tiled.debug()[2, 4096](x, out)
+    with pytest.raises(TypeError, match=r"tiled: expected 2 arguments \(x, out\), got 1"):
+        tiled.debug()[2, 8](x)
+    with pytest.raises(TypeError, match="blended is a device function"):
+        blended.debug()[1, 1](x)
+    with pytest.raises(TypeError, match="tiled: argument 'out': expected a device array"):
+        tiled.debug()[2, 8](x, np.zeros(16))
+
+
+# ------------------------------------------------------------------------------------- the same results as compiled
+
+
+class Pair(NamedTuple):
+    a: int
+    b: float
+
+
+def whole_numbers(out):
+    i = cuda.grid(1)
+    out[i, 0] = (i + 2) ** 41 + (1 << 62) * i
+    out[i, 1] = np.int8(i * 40) - np.uint8(i * 90) * np.int32(7)
+    out[i, 2] = np.uint64(3) - i
+    out[i, 3] = (i - 3) // (i - 2) + (i - 3) % (i - 2)
+    out[i, 4] = -np.int8(-128) + ~np.uint16(i)
+    out[i, 5] = (i - 4) >> 1 ^ i << 3 & 0x55
+
+
+def floats(x, out):
+    i = cuda.grid(1)
+    a = x[i] * np.float32(1.1)
+    out[i, 0] = a / 3 + np.float32(0.1)
+    out[i, 1] = a * a + x[i] - a * np.float32(0.3)
+    out[i, 2] = math.sin(a) * math.exp(-a) + math.pow(a, np.float32(1.5))
+    out[i, 3] = a // np.float32(0.7) + a % np.float32(-0.7)
+    out[i, 4] = np.float16(a) * np.float16(3)
+    out[i, 5] = int(a * 1e30) + round(a) + math.lgamma(a + 1)
+
+
+def variables(x, out):
+    i = cuda.grid(1)
+    s = 0
+    for j in range(i):
+        s += x[j] if j % 2 else j
+        if s > 9:
+            break
+    else:
+        s -= 1
+    best = i and s
+    n = 10
+    while n > i:
+        n -= 3
+        if (m := n * i) == 4:
+            continue
+        s += m
+    u, v = (s, i) if i % 3 else (i, s)
+    out[i] = s / 3 + best - n + (not i) + u * 2 - v
+
+
+def returns(x, out):
+    def inner(a):
+        if a > 2:
+            return a * 2
+        return x[0] / 3
+
+    i = cuda.grid(1)
+    if i >= out.shape[0]:
+        return
+    out[i] = inner(i) + clamped(x[i], low=-1)
+
+
+@cuda.jit(device=True)
+def clamped(a, high=2.5, low=0):
+    if a > high:
+        return high
+    if a < low:
+        return low
+    return a
+
+
+def shared_sums(x, out):
+    s = cuda.shared.array((2, 32), np.float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    s[0, t] = x[i]
+    cuda.syncthreads()
+    step = 16
+    while step > 0:
+        if t < step:
+            s[0, t] += s[0, t + step]
+        cuda.syncthreads()
+        step //= 2
+    mine = cuda.local.array(4, np.int16)
+    for j in range(4):
+        mine[j] = t * j
+    out[i] = s[0, 0] + cuda.syncthreads_count(t % 3 == 0) + mine[1:][2] + len(mine)
+
+
+def warps(x, out):
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    v = x[i]
+    for step in (16, 8, 4, 2, 1):
+        v += cuda.shfl_down_sync(0xFFFFFFFF, v, step)
+    mask = cuda.ballot_sync(0xFFFFFFFF, t % 3 == 1)
+    same = cuda.match_any_sync(0xFFFFFFFF, t // 5)
+    out[i] = v + cuda.popc(mask) + cuda.laneid + same % 1000 + cuda.any_sync(0xFFFFFFFF, t == 40)
+
+
+def counted(x, out):
+    i = cuda.grid(1)
+    cuda.atomic.add(out, i % 3, x[i])
+    cuda.atomic.max(out, 3, x[i])
+    old = cuda.atomic.cas(out, 4, 0, x[i] + 100)
+    if old == 0:
+        out[5] = i
+    cuda.atomic.add(out, (6,), 1.5)
+
+
+def groups(x, out):
+    block = cuda.cg.this_thread_block()
+    tile = cuda.cg.tiled_partition(block, 8)
+    i = cuda.grid(1)
+    v = x[i]
+    step = 4
+    while step:
+        v += tile.shfl_down(v, step)
+        step //= 2
+    block.sync()
+    out[i] = v + tile.thread_rank() * 100 + tile.ballot(i % 2 == 0) + block.size() + tile.meta_group_rank()
+
+
+def dynamic(x, out):
+    floats_ = cuda.shared.array(0, np.float32)
+    words = cuda.shared.array(0, np.int32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    floats_[t] = x[i]
+    cuda.syncthreads()
+    out[i] = words[cuda.blockDim.x - 1 - t] + floats_.size
+
+
+def complexes(x, out):
+    i = cuda.grid(1)
+    z = complex(x[i], 1.5)
+    z = z * z + 2j
+    out[i] = abs(z) + z.real / (z.conjugate() * z).real - z.imag
+
+
+TABLE = np.array([[1, 2], [3, 4]], "int16")
+PAIR = Pair(3, 0.25)
+
+
+def structures(x, out, pair, numbers):
+    i = cuda.grid(1)
+    v = cuda.float32x3(x[i], i, 2)
+    made = Pair(i, pair.b)
+    out[i] = v.x * v.z + TABLE[i % 2, 1] + PAIR.b + made.a + numbers[1][0] + numbers[0] // 2 + pair.a
+
+
+def two_dimensions(x, out):
+    i, j = cuda.grid(2)
+    row = out[i]
+    if i < x.shape[0] and j < x.shape[1]:
+        row[j] = x.T[j, i] * cuda.gridDim.x + x[i, ::2][j // 2]
+
+
+def vector(dtype="float32", size=64):
+    return (np.arange(size) * 0.37 - 3).astype(dtype)
+
+
+FAMILY = [
+    (whole_numbers, 1, 7, [np.zeros((7, 6), "int64")]),
+    (whole_numbers, 1, 7, [np.zeros((7, 6), "uint32")]),
+    (floats, 1, 40, [np.abs(vector()), np.zeros((40, 6), "float32")]),
+    (floats, 1, 40, [np.abs(vector()), np.zeros((40, 6), "float64")]),
+    (variables, 1, 16, [vector("int32"), np.zeros(16, "float64")]),
+    (variables, 1, 16, [vector("float32"), np.zeros(16, "float32")]),
+    (returns, 2, 16, [vector(), np.zeros(20, "float64")]),
+    (shared_sums, 2, 32, [vector(), np.zeros(64, "float32")]),
+    (warps, 1, 64, [vector(), np.zeros(64, "float32")]),
+    (counted, 2, 16, [vector("int32"), np.zeros(8, "int64")]),
+    (counted, 2, 16, [vector("float64"), np.zeros(8, "float64")]),
+    (groups, 2, 32, [vector("int32"), np.zeros(64, "int64")]),
+    (complexes, 1, 32, [vector(), np.zeros(32, "float64")]),
+    (structures, 1, 16, [vector(), np.zeros(16, "float64"), Pair(7, 1.25), (5, (np.pi, True))]),
+    (two_dimensions, (2, 3), (4, 2), [vector(size=40).reshape(8, 5), np.zeros((8, 6), "float64")]),
+]
+
+
+def on_device(arg):
+    return td.asarray(arg) if isinstance(arg, np.ndarray) else arg
+
+
+@pytest.mark.parametrize("fmad", [True, False])
+@pytest.mark.parametrize(("function", "grid", "block", "args"), FAMILY)
+def test_same_results(function, grid, block, args, fmad):
+    kernel = cuda.jit(fmad=fmad)(function)
+    compiled, stepped = (list(map(on_device, args)) for _ in range(2))
+    kernel[grid, block](*compiled)
+    text = debugged(kernel, grid, block, *stepped, block=0, thread=1)
+    assert text.startswith(f"> {__file__}(") and f"){function.__name__}()" in text
+    td.synchronize()
+    for one, other in zip(compiled, stepped, strict=True):
+        if isinstance(one, td.ndarray):
+            # Which sums with products are rounded once depends on what stands around them.
+            rtol = 1e-6 if fmad and function is floats else 0
+            np.testing.assert_allclose(other.get(), one.get(), rtol=rtol)
+    assert compiled[-1] is not None and any(array.get().any() for array in stepped if isinstance(array, td.ndarray))
+
+
+def test_shared_memory_of_the_launch():
+    kernel = cuda.jit(dynamic)
+    x, one, other = td.asarray(vector()), td.zeros(64, "int64"), td.zeros(64, "int64")
+    kernel[2, 32, 0, 160](x, one)
+    debugged(kernel, 2, 32, x, other, shared=160)
+    np.testing.assert_array_equal(other.get(), one.get())
+    assert other.get().any()
+
+
+def test_locks_and_flags_of_other_threads():
+    @cuda.jit
+    def locked(lock, counter, ready, out):
+        i = cuda.grid(1)
+        while cuda.atomic.cas(lock, 0, 0, 1) != 0:
+            pass
+        counter[0] += 1
+        cuda.threadfence()
+        cuda.atomic.exch(lock, 0, 0)
+        # The first block waits for the last one.
+        if cuda.blockIdx.x == 2 and cuda.threadIdx.x == 0:
+            cuda.atomic.exch(ready, 0, 1)
+        if cuda.blockIdx.x == 0:
+            while cuda.atomic.add(ready, 0, 0) == 0:
+                pass
+        out[i] = counter[0] > 0
+
+    arrays = [td.zeros(1, "int32") for _ in range(3)]
+    out = td.zeros(12, "int64")
+    debugged(locked, 3, 4, *arrays, out, block=0, thread=2)
+    assert arrays[1].get()[0] == 12 and out.get().all()
+
+
+def test_the_whole_grid_meets():
+    @cuda.jit
+    def met(x, out):
+        grid = cuda.cg.this_grid()
+        i = cuda.grid(1)
+        x[i] = i + 1
+        grid.sync()
+        out[i] = x[x.size - 1 - i] + grid.size() - grid.thread_rank()
+
+    one, other = td.zeros(24, "int64"), td.zeros(24, "int64")
+    met[4, 6](td.zeros(24, "int64"), one)
+    debugged(met, 4, 6, td.zeros(24, "int64"), other, block=2)
+    np.testing.assert_array_equal(other.get(), one.get())
+
+
+def test_signatures_and_host_arrays():
+    @cuda.jit("void(float32[:], float32)", host_arrays="copy")
+    def scaled(x, by):
+        i = cuda.grid(1)
+        x[i] *= by
+
+    x = np.arange(4, dtype="float32")
+    with pytest.warns(UserWarning, match="host arrays"):
+        scaled.debug(commands=[])[1, 4](x, 2)
+    np.testing.assert_array_equal(x, [0, 2, 4, 6])
+    with pytest.raises(TypeError, match="scaled: expected arguments of"):
+        scaled.debug(commands=[])[1, 4](x.astype("int32"), 2)
+
+
+@pytest.fixture
+def fuzz_blocks(support, monkeypatch):
+    monkeypatch.syspath_prepend(support)
+    import fuzz_blocks
+
+    return fuzz_blocks
+
+
+def threads_of(shape):
+    return math.prod(np.ravel(shape[0])) * math.prod(np.ravel(shape[1]))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_kernels(seed, fuzz, fuzz_blocks, interpreter, tmp_path):
+    """Against the interpretation of tests/support, which shares no code with the debugger."""
+    for family in (fuzz.FAMILY, fuzz_blocks.FAMILY):
+        source, shapes = family.generate(seed, "fmad=False")
+        small = [shape for shape in shapes if threads_of(shape) <= 200] or [min(shapes, key=threads_of)]
+        problem = fuzz.differences(
+            source, small, seed, tmp_path, interpreter, family, lambda kernel: kernel.debug(thread=None)
+        )
+        assert problem is None, problem + source
