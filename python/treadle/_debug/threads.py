@@ -18,7 +18,7 @@ from treadle._debug.places import Place, place_here
 from treadle.errors import DivergentBarrierError, UnsupportedError
 
 _MOST_THREADS = 4096  # of the host, that wait at once
-_ROUNDS = 50  # of a loop that waits, until others run
+_ROUNDS = 2  # of a loop that waits, until others run
 
 Index = tuple[int, int, int]
 
@@ -222,10 +222,8 @@ class Crew:
         thread = self.current
         assert thread is not None
         thread.rounds += 1
-        if thread.rounds % _ROUNDS:
-            return
         self.check()
-        if not self._waits:
+        if thread.rounds % _ROUNDS or not self._waits:
             return
         self._yields += 1
         if self._yields > len(self._ready) + 1 and (self._resolve() or self._admit()):

@@ -10,7 +10,6 @@
 #include <llvm/IR/PassManager.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
@@ -39,11 +38,6 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const CpuTarget& target
         LLVMInitializeX86Target();
         LLVMInitializeX86TargetMC();
         LLVMInitializeX86AsmPrinter();
-        // Instructions without a place belong to the line before them: a debugger would stop at it once more behind
-        // them.
-        const auto option = llvm::cl::getRegisteredOptions().find("use-unknown-locations");
-        if (option != llvm::cl::getRegisteredOptions().end())
-            option->second->addOccurrence(1, "use-unknown-locations", "Disable");
     });
     const std::string triple = "x86_64-unknown-linux-gnu";
     std::string message;
