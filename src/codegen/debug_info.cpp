@@ -85,7 +85,7 @@ llvm::DISubprogram* DebugInfo::subprogram(std::size_t function) {
         llvm::DIFile* where = is_known ? file(source_.sources[function].file) : unit_->getFile();
         const std::string name =
             function < source_.functions.size() ? source_.functions[function] : "f" + std::to_string(function);
-        const int line = line_in_file(function, 1);
+        const int line = is_known ? definition_line(function) : 1;
         llvm::DISubroutineType* type = builder_.createSubroutineType(builder_.getOrCreateTypeArray({nullptr}));
         auto flags = llvm::DISubprogram::SPFlagDefinition;
         if (source_.optimized) flags |= llvm::DISubprogram::SPFlagOptimized;
@@ -98,8 +98,22 @@ llvm::DISubprogram* DebugInfo::subprogram(std::size_t function) {
 void DebugInfo::begin(llvm::Function* kernel, llvm::IRBuilder<>& builder) {
     kernel->setSubprogram(subprogram(0));
     kernel->addFnAttr("frame-pointer", "all");
-    latest_ = location(1);
-    builder.SetCurrentDebugLocation(latest_);
+    latest_ = llvm::DILocation::get(context_, subprogram(0)->getLine(), 0, subprogram(0));
+    if (source_.optimized) builder.SetCurrentDebugLocation(latest_);
+}
+
+// Where the function is defined: behind its decorators.
+int DebugInfo::definition_line(std::size_t function) const {
+    const SourceText& source = source_.sources[function];
+    int line = source.first_line;
+    for (std::size_t at = 0; at < source.text.size(); ++line) {
+        const std::size_t begin = source.text.find_first_not_of(" \t", at);
+        if (begin != std::string::npos && source.text.compare(begin, 4, "def ") == 0) return line;
+        const std::size_t end = source.text.find('\n', at);
+        if (end == std::string::npos) break;
+        at = end + 1;
+    }
+    return source.first_line;
 }
 
 llvm::DILocation* DebugInfo::location(std::int32_t line) {

@@ -29,7 +29,8 @@ class DebugInfo {
 public:
     DebugInfo(llvm::Module& module, const ir::Function& function, const DebugSource& source);
 
-    // Of the function that holds the kernel's code; what is emitted next belongs to its first line.
+    // The function that holds the kernel's code. Without optimisation what stands before the first operation has no
+    // line, so that a breakpoint at the function stops in each thread.
     void begin(llvm::Function* kernel, llvm::IRBuilder<>& builder);
     // The memory that parameters lie in, as 8-byte words.
     void declare_parameters(llvm::Value* words, llvm::IRBuilder<>& builder);
@@ -43,6 +44,7 @@ private:
     llvm::DIFile* file(const std::string& path);
     llvm::DISubprogram* subprogram(std::size_t function);
     llvm::DILocation* location(std::int32_t line);
+    int definition_line(std::size_t function) const;
     int line_in_file(std::size_t function, std::int32_t line) const;
     llvm::DIType* type_of(DType dtype);
     llvm::DIType* type_of(llvm::Type* memory, ir::Type type);
