@@ -98,8 +98,12 @@ llvm::DISubprogram* DebugInfo::subprogram(std::size_t function) {
 void DebugInfo::begin(llvm::Function* kernel, llvm::IRBuilder<>& builder) {
     kernel->setSubprogram(subprogram(0));
     kernel->addFnAttr("frame-pointer", "all");
+    leave(builder);
+}
+
+void DebugInfo::leave(llvm::IRBuilder<>& builder) {
     latest_ = llvm::DILocation::get(context_, subprogram(0)->getLine(), 0, subprogram(0));
-    if (source_.optimized) builder.SetCurrentDebugLocation(latest_);
+    builder.SetCurrentDebugLocation(source_.optimized ? latest_ : nullptr);
 }
 
 // Where the function is defined: behind its decorators.

@@ -37,6 +37,8 @@ public:
     // Three int32 named x, y and z.
     void declare_index(const char* name, llvm::AllocaInst* memory, llvm::IRBuilder<>& builder);
     void enter(const ir::Op& op, llvm::IRBuilder<>& builder, const std::vector<llvm::AllocaInst*>& variables);
+    // What follows belongs to no statement.
+    void leave(llvm::IRBuilder<>& builder);
     void end() { builder_.finalize(); }
     bool describes_variables() const { return source_.level == DebugLevel::Full; }
 

@@ -166,6 +166,7 @@ void Lowering::lower_for_range(const Node& node) {
     const ValueId by = known_step ? constant(dtype, static_cast<std::uint64_t>(step.int_value)) : step_value;
     const ValueId stop = short_step || frame().strict ? given_stop : reachable_stop(given_stop, by, dtype);
     const std::string name = frame().prefix + "#for" + std::to_string(temporaries_++);
+    const Span place = here_;
     const std::int32_t counter = slot(name, type);
     const ir::Type boolean = ir::Type::scalar(DType::Bool);
 
@@ -196,6 +197,7 @@ void Lowering::lower_for_range(const Node& node) {
     --loops_;
     frame().names = names;
     regions_.back() = &op.regions[3];
+    here_ = place;
     const ValueId last = emit(Opcode::VarGet, type, {}, counter);
     const ValueId increment = known_step ? constant(dtype, static_cast<std::uint64_t>(step.int_value)) : step_value;
     emit_effect(Opcode::VarSet, {emit(Opcode::Add, type, {last, increment})}, counter);
@@ -229,6 +231,9 @@ void Lowering::lower_return(const Node& node) {
     }
     if (!frame().scoped && frames_.size() > 1) {
         frame().result = value;
+        // Its line has code of its own, so that a debugger stops there.
+        if (request_.options.debug == DebugLevel::Full && is_users(frame().function))
+            keep_for_debugger("#result", firm(value), node.span);
         return;
     }
     write_variable(frame().prefix + "#return", value, node.span);

@@ -170,7 +170,7 @@ def test_output_is_shown_at_once(capsys):
     @cuda.jit
     def prints(x):
         i = cuda.grid(1)
-        print("x", i, x[i], f"{x[i]:.2f}", sep="|")
+        print("x", i, x[i], f"{x[i]:.2f}", (x[i], i > 0), None, sep="|")
 
     prints.debug(commands=[])[1, 2](td.asarray(np.array([0.1, 1e10], "float32")))
     debugging = capsys.readouterr().out.replace("\n> ", "\n")

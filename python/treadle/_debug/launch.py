@@ -19,9 +19,9 @@ from treadle._debug.intrinsics import Intrinsics
 from treadle._debug.names import counted
 from treadle._debug.places import kernel_frame
 from treadle._debug.threads import Crew, Index, Thread
-from treadle._debug.values import Machine, Scalar, code_of, lift
+from treadle._debug.values import Scalar, code_of, lift, machine
 from treadle.cuda._options import BOUNDS
-from treadle.errors import DeviceError
+from treadle.errors import DeviceError, UnsupportedError
 
 if TYPE_CHECKING:
     import types
@@ -79,7 +79,7 @@ class Run:
         return counted(limits, self.crew.check)
 
     def print(self, *args: Any, sep: str = " ", end: str = "\n") -> None:
-        sys.stdout.write(sep.join(map(str, args)) + end)
+        sys.stdout.write(sep.join(map(_text, args)) + end)
 
     def breakpoint(self) -> None:
         if self._stops_anywhere or self.crew.current is self.stops_in:
@@ -120,6 +120,13 @@ class Run:
         self._attached.run(self._ready, *self._values)
 
 
+def _text(value: Any) -> str:
+    """A value as kernels print it."""
+    if not isinstance(value, tuple):
+        return str(value)
+    return "(" + ", ".join(map(_text, value)) + (",)" if len(value) == 1 else ")")
+
+
 class Debugging:
     """A kernel that is to be launched under a debugger."""
 
@@ -150,6 +157,9 @@ class Debugging:
 
     def __getitem__(self, config: Any) -> Any:
         grid, block, _, shared = self.kernel._checked(config)
+        target = _treadle.attributes()["target"]
+        if not target.startswith("x86-64"):
+            raise UnsupportedError(f"debug: expected the CPU device (TREADLE_DEVICE=cpu), got one with the target {target}")
         launcher = _Launcher(self, _three("grid", grid, 1), _three("block", block, 1), shared)
         return self.kernel._with_conversions(launcher)
 
@@ -164,13 +174,21 @@ class _Launcher:
         self._debugging = debugging
         self._grid, self._block, self._shared_bytes = grid, block, shared_bytes
         self._name = debugging.kernel.__name__
-        most = _treadle.attributes()["max_threads_per_block"]
+        limits = _treadle.attributes()
         x, y, z = block
-        if min(block) < 1 or x * y * z > most or min(grid) < 0:
+        most = limits["max_threads_per_block"]
+        fits = all(0 < n <= limit for n, limit in zip(block, limits["max_block"], strict=True)) and x * y * z <= most
+        if not fits or not all(0 <= n <= limit for n, limit in zip(grid, limits["max_grid"], strict=True)):
             raise DeviceError(
-                f"CUDA_ERROR_INVALID_VALUE: launch of {self._name}: expected a block of 1 to {most} threads and a grid of any size, "
-                f"got grid {grid}, block {block}"
+                f"CUDA_ERROR_INVALID_VALUE: launch of {self._name}: expected a block of 1 to {most} threads in dimensions up to "
+                f"{limits['max_block']} and a grid up to {limits['max_grid']}, got block {block}, grid {grid}"
             )
+        if shared_bytes < 0:
+            raise DeviceError(
+                f"CUDA_ERROR_INVALID_VALUE: launch of {self._name}: shared memory: expected a number of bytes, got {shared_bytes}"
+            )
+        if 0 in grid:
+            return
         for what, index, extents in (("block", debugging.block, grid), ("thread", debugging.thread, block)):
             if index is not None and not all(0 <= i < n for i, n in zip(index, extents, strict=True)):
                 around = "grid" if what == "block" else "block"
@@ -191,7 +209,7 @@ class _Launcher:
         run = Run(
             kernel.py_func, debugging.options, self._block, self._shared_bytes, debugging.attached, chosen is None
         )
-        Machine(*debugging.options).use()
+        machine(*debugging.options).use()
         copies = kernel.options.host_arrays == "copy"
         values = [run.argument(arg, name, copies) for arg, name in zip(args, names, strict=True)]
         waits = run.kernel.compiled.dump([code_of(value) for value in values], "waits", self._block) != ""

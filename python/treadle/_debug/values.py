@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -86,6 +87,12 @@ class Machine:
         if not given and isinstance(result, Scalar):
             return Literal(result.value, form.format(*texts))  # the compiler folds such an expression as well
         return result
+
+
+@functools.cache
+def machine(bounds: int, contract: bool, fastmath: bool) -> Machine:
+    """The one for these options: what it has compiled serves all launches."""
+    return Machine(bounds, contract, fastmath)
 
 
 def evaluate(form: str, *args: Any) -> Any:

@@ -160,10 +160,14 @@ class Dispatcher(Inspection):
         ...     i = cuda.grid(1)
         ...     x[i] = 2 * x[i]
         >>> x = td.arange(4, dtype="int32")
-        >>> double.debug(thread=3, commands=["next", "p i, x[i]"])[1, 4](x)  # doctest: +SKIP
+        >>> double.debug(thread=3, commands=["next", "p i, x[i]"])[1, 4](x)
+        > <doctest ...>(3)double()
         -> i = cuda.grid(1)
+        > <doctest ...>(4)double()
         -> x[i] = 2 * x[i]
         (int64(3), int32(3))
+        >>> x.get()
+        array([0, 2, 4, 6], dtype=int32)
         """
         from treadle._debug.launch import Debugging
 

@@ -193,7 +193,7 @@ void Emitter::blocks() {
     Value* next = builder_.CreateAdd(number, i64(1));
     number->addIncoming(next, builder_.GetInsertBlock());
     builder_.CreateCondBr(builder_.CreateICmpSLT(next, end), body, done);
-    builder_.SetInsertPoint(done);
+    go_on_in(done);
 }
 
 // Line: x alone. Rows: packets along x, loops over y and z outside. Flat: packets along the linear thread index.
@@ -263,7 +263,8 @@ void Emitter::packet(Value* thread, Value* y, Value* z, Value* limit) {
     clear_variables();
     region(function_.body);
     branch_to(packet_end_);
-    builder_.SetInsertPoint(packet_end_);
+    go_on_in(packet_end_);
+    if (debug_ != nullptr) debug_->leave(builder_);
 }
 
 // A variable that a path leaves unassigned reads as zero, and an array as an empty one: its pointer must still be

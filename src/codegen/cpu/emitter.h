@@ -112,6 +112,7 @@ private:
     // emit_control.cpp
     void region(const ir::Region& region);
     void sequence(const std::vector<const ir::Op*>& ops);
+    void go_on_in(llvm::BasicBlock* block);
     void emit_if(const ir::Op& op);
     void emit_uniform_if(const ir::Op& op);
     bool is_short(const ir::Op& loop) const;
