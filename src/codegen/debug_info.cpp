@@ -21,16 +21,16 @@ unsigned encoding_of(DType dtype) {
     return is_unsigned(dtype) ? llvm::dwarf::DW_ATE_unsigned : llvm::dwarf::DW_ATE_signed;
 }
 
-// "f#3/x.real~float32" -> "f#3", "x.real", "float32"
+// "f#3/x<float32>" -> "f#3", "x", "float32"
 struct VariableName {
     std::string call, name, element;
     explicit VariableName(const std::string& text) {
         const std::size_t slash = text.rfind('/');
         if (slash != std::string::npos) call = text.substr(0, slash);
         name = slash == std::string::npos ? text : text.substr(slash + 1);
-        const std::size_t mark = name.find('~');
+        const std::size_t mark = name.find('<');
         if (mark == std::string::npos) return;
-        element = name.substr(mark + 1);
+        element = name.substr(mark + 1, name.find('>') - mark - 1);
         name.resize(mark);
     }
     bool is_users() const { return name.find('#') == std::string::npos; }

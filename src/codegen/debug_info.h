@@ -8,8 +8,8 @@
 //     debug.end();
 //
 // The IR has no calls: an operation of a device function is described as inlined where its call stands, which is the
-// line that sets the first of its parameters. What the front end named "x~float32" is a pointer to elements of an array
-// x.
+// line that sets the first of its parameters. What the front end named "x<float32>" is a pointer to elements of an
+// array x.
 #pragma once
 
 #include <map>

@@ -309,12 +309,12 @@ void Lowering::keep_for_debugger(const std::string& name, const Entity& value, S
     if (type.kind == VarType::Kind::Unset || type.kind == VarType::Kind::None) return;
     std::string place = frame().prefix + name;
     if (type.kind == VarType::Kind::Array) {
-        place += "~" + std::string(name_of(type.dtype));
+        place += "<" + std::string(name_of(type.dtype)) + ">";
         emit_effect(Opcode::VarSet, {value.value}, slot(place, ir::Type::pointer()));
         return;
     }
     // A name that is given another type later is another variable.
-    while (shown_.count(place) != 0 && shown_[place] != type) place += "~";
+    while (shown_.count(place) != 0 && shown_[place] != type) place += "<>";
     shown_[place] = type;
     write_parts(place, type, value, span);
 }

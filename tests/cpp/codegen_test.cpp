@@ -95,9 +95,9 @@ TEST(PacketWidth, growsUntilRegistersRunOut) {
 TEST(DebugInfo, describesLinesAndVariablesUnoptimised) {
     constexpr const char* kText = R"(
 kernel @twice(ptr, int64, int64) bounds=guard {
-  var $0 x~int64 : ptr
+  var $0 x<int64> : ptr
   var $1 i : int64
-  var $2 half#0/a : int64
+  var $2 a : int64
   %0 = param : ptr
   %1 = param {index=1} : int64
   %2 = param {index=2} : int64
@@ -111,6 +111,7 @@ kernel @twice(ptr, int64, int64) bounds=guard {
 }
 )";
     ir::Function function = ir::parse(kText);
+    function.variables[2].name = "half#0/a";
     passes::run_pipeline(function, {}, "eliminate_dead_code,fold_constants");
     codegen::DebugSource source;
     source.level = DebugLevel::Full;

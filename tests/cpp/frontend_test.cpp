@@ -107,10 +107,10 @@ TEST(Frontend, errorsShowFileLineAndCaret) {
 }
 
 TEST(Frontend, describesTypes) {
-    const std::string types = describe_types(
-        request("(fn f (a b) (set s 0) (if @3:4:9 a (do (set s b)) (do)) (return (ifexp @5:11:20 a s (call (function 1) b))))"
-                "(fn g (x) (if x (do (return 1)) (do)) (return x))",
-                {scalar(DType::Int32), scalar(DType::Float32)}));
+    const std::string types = describe_types(request(
+        "(fn f (a b) (set s 0) (if @3:4:9 a (do (set s b)) (do)) (return (ifexp @5:11:20 a s (call (function 1) b))))"
+        "(fn g (x) (if x (do (return 1)) (do)) (return x))",
+        {scalar(DType::Int32), scalar(DType::Float32)}));
     EXPECT_NE(types.find("[\"variable\", \"s\", [\"scalar\", \"float64\"]]"), std::string::npos) << types;
     EXPECT_NE(types.find("[\"return\", [\"scalar\", \"float64\"]]"), std::string::npos) << types;
     EXPECT_EQ(types.find("#if"), std::string::npos) << "names of the front end's own are left out";
@@ -125,7 +125,7 @@ TEST(Frontend, keepsNamesForDebuggers) {
     EXPECT_EQ(count(lowered(plain), "var $"), 0);
     plain.options.debug = DebugLevel::Full;
     const std::string text = lowered(plain);
-    for (const char* variable : {"x~float32 : ptr", " i : int64", " v : float32"})
+    for (const char* variable : {"x<float32> : ptr", " i : int64", " v : float32"})
         EXPECT_NE(text.find(variable), std::string::npos) << text;
     EXPECT_EQ(count(text, "var_get"), 0) << "nothing but a debugger reads them";
 }

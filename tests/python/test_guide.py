@@ -54,9 +54,13 @@ def test_gdb(tmp_path):
     commands = [line.removeprefix("(gdb) ") for line in found["gdb"].splitlines() if line.startswith("(gdb) ")]
     script = ["set breakpoint pending on", "set pagination off"]
     for command in commands:
-        script += ["printf \"@@@\\n\"", command]
+        script += ['printf "@@@\\n"', command]
     (tmp_path / "script").write_text("\n".join(script) + "\n")
-    env = {**os.environ, "PYTHONPATH": str(Path(treadle.__file__).parents[1]), "TREADLE_CACHE_DIR": str(tmp_path / "cache")}
+    env = {
+        **os.environ,
+        "PYTHONPATH": str(Path(treadle.__file__).parents[1]),
+        "TREADLE_CACHE_DIR": str(tmp_path / "cache"),
+    }
     command = ["gdb", "-q", "-nx", "-batch", "-x", tmp_path / "script", "--args", sys.executable, tmp_path / "prog.py"]
     result = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
     if "ptrace: Operation not permitted" in result.stderr:

@@ -159,7 +159,9 @@ class Debugging:
         grid, block, _, shared = self.kernel._checked(config)
         target = _treadle.attributes()["target"]
         if not target.startswith("x86-64"):
-            raise UnsupportedError(f"debug: expected the CPU device (TREADLE_DEVICE=cpu), got one with the target {target}")
+            raise UnsupportedError(
+                f"debug: expected the CPU device (TREADLE_DEVICE=cpu), got one with the target {target}"
+            )
         launcher = _Launcher(self, _three("grid", grid, 1), _three("block", block, 1), shared)
         return self.kernel._with_conversions(launcher)
 
