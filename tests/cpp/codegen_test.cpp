@@ -104,7 +104,7 @@ kernel @twice(ptr, int64, int64) bounds=guard {
   %3 = block_idx {line=2} : int32
   %4 = cast %3 {line=2} : int64
   var_set %4 {index=1, line=2}
-  %5 = load %0, %1, %2, %4 {index=1, layout=1, line=3} : int64
+  %5 = load %0, %1, %2, %4 {index=1, elem=int64, layout=1, line=3} : int64
   var_set %5 {index=2, line=3}
   %6 = add %5, %5 {line=1048578} : int64
   store %0, %1, %2, %4, %6 {index=1, layout=1, elem=int64, line=3}

@@ -48,7 +48,7 @@ class KernelArray:
     ) -> None:
         self.device = device
         self._copy: _treadle.ndarray | None = None
-        self.host = host_memory(device) if host is None else host
+        self.host = host_memory(device) if host is None and device is not None else host
         self.kind = str(self.host.dtype.name)
         self._outside = outside
         self._name = name

@@ -265,7 +265,8 @@ class Crew:
 
     def _resolve(self) -> bool:
         """Lets those go whose partners have come; whether there were any."""
-        if any([self._resolve_block(block) for block in self._blocks]):
+        resolved = [self._resolve_block(block) for block in self._blocks]  # all of them, not up to the first
+        if True in resolved:
             return True
         everyone = [thread for block in self._blocks for thread in block.threads]
         return self._upcoming is None and self._meet(everyone, "grid")
