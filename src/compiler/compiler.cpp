@@ -48,8 +48,8 @@ codegen::DebugSource debug_source(const CompileRequest& request) {
     codegen::DebugSource source;
     source.level = request.options.debug;
     source.optimized = request.options.optimize;
-    source.sources = request.sources;
     if (source.level == DebugLevel::None) return source;
+    source.sources = request.sources;
     const std::vector<frontend::FunctionSyntax> program = frontend::parse_program(request.program);
     for (const frontend::FunctionSyntax& function : program) source.functions.push_back(function.name);
     int slot = 0;

@@ -160,6 +160,27 @@ def test_leaving_the_debugger():
     assert not any(thread.name == "treadle debug" and thread.is_alive() for thread in threading.enumerate())
 
 
+def test_interrupts_end_the_launch(run_python):
+    code = """
+import os, signal, threading
+import treadle as td
+from treadle import cuda
+
+@cuda.jit
+def endless(x):
+    while x[0] == 0:
+        cuda.syncthreads()
+
+threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    endless.debug(thread=None)[1, 4](td.zeros(4))
+except KeyboardInterrupt:
+    print("interrupted", sum(thread.name == "treadle debug" for thread in threading.enumerate()))
+"""
+    result = run_python(code)
+    assert result.stdout == "interrupted 0\n", result.stderr
+
+
 def test_only_one_block():
     x, out = arrays()
     tiled.debug(block=1, thread=0, commands=[], only_block=True)[2, 8](x, out)

@@ -12,21 +12,22 @@ from typing import Any
 from treadle._debug.places import is_kernels
 
 
-class _Scripted(pdb.Pdb):
-    """pdb that reads nothing: behind its last command it continues."""
+class _Commands:
+    """What somebody types who continues when there is nothing left to do."""
 
     def __init__(self, commands: Sequence[str]) -> None:
-        super().__init__(nosigint=True, readrc=False)
-        self.cmdqueue.extend(commands)
+        self._commands = iter(commands)
 
-    def preloop(self) -> None:
-        super().preloop()
-        self.postcmd(False, "")
+    def readline(self) -> str:
+        return next(self._commands, "continue") + "\n"
 
-    def postcmd(self, stop: bool, line: str) -> bool:
-        if not stop and not self.cmdqueue:
-            self.cmdqueue.append("continue")
-        return stop
+
+class _Scripted(pdb.Pdb):
+    """pdb that reads from no terminal."""
+
+    def __init__(self, commands: Sequence[str]) -> None:
+        super().__init__(stdin=_Commands(commands), stdout=sys.stdout, nosigint=True, readrc=False)  # type: ignore[arg-type]
+        self.prompt = ""
 
 
 def make_debugger(commands: Sequence[str] | None) -> pdb.Pdb:

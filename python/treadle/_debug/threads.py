@@ -7,6 +7,7 @@ before. The chosen thread, where pdb stops, runs in the thread that called ``deb
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import threading
 from collections import deque
@@ -75,6 +76,12 @@ def _closed() -> Any:
     return lock
 
 
+def _open(gate: Any) -> None:
+    """Opens a gate that may be open already: an interrupt comes at any time."""
+    with contextlib.suppress(RuntimeError):
+        gate.release()
+
+
 class Crew:
     """Runs ``run(thread)`` for all threads of a grid. ``waits``: threads wait in loops or for the grid, so that blocks have to be
     under way together. ``chosen``: block and thread that the calling thread runs, or None. ``only``: the one block to run."""
@@ -123,7 +130,7 @@ class Crew:
         except BaseException as error:  # of the one who waits at the keyboard
             self._fail(error, None)
         for host in self._idle:
-            host.gate.release()
+            _open(host.gate)
         for thread in self._hosts:
             thread.join(5)
         if self.failure is not None:
@@ -197,9 +204,8 @@ class Crew:
         for block in self._blocks:
             for other in block.threads:
                 if other.gate is not None:
-                    other.gate.release()
-        if self._main.gate.locked():
-            self._main.gate.release()
+                    _open(other.gate)
+        _open(self._main.gate)
 
     # ------------------------------------------------------------------------------------------------- waiting threads
 
