@@ -49,6 +49,25 @@ def orders():
     return load("orders")
 
 
+@pytest.fixture(scope="session", autouse=bool(os.environ.get("TREADLE_TEST_DEBUG")))
+def small_launches_are_debugged():
+    """TREADLE_TEST_DEBUG=2048: launches of up to so many threads run as ``kernel.debug()`` runs them; what tests expect has to hold there too."""
+    from treadle.cuda._kernel import Dispatcher
+
+    configure = Dispatcher._configure
+
+    def debugged(self, config):
+        launcher = configure(self, config)
+        if np.prod(config[0]) * np.prod(config[1]) > int(os.environ["TREADLE_TEST_DEBUG"]):
+            return launcher
+        self._launchers.clear()
+        return self.debug(thread=None)[config]
+
+    Dispatcher._configure = debugged
+    yield
+    Dispatcher._configure = configure
+
+
 @pytest.fixture(scope="session")
 def interpreter():
     """tests/support/interpreter.py."""

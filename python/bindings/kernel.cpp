@@ -78,13 +78,15 @@ std::vector<ArgType> to_arg_types(nb::handle types) {
 
 std::shared_ptr<runtime::Function> make_function(const std::string& name, const std::string& program,
                                                  nb::handle sources, int bounds, bool contract, bool fastmath,
-                                                 const std::string& disabled_passes) {
+                                                 const std::string& disabled_passes, int debug, bool optimize) {
     CompileRequest request;
     request.program = program;
     request.options.bounds = static_cast<Bounds>(bounds);
     request.options.contract = contract;
     request.options.fastmath = fastmath;
     request.options.disabled_passes = disabled_passes;
+    request.options.debug = static_cast<DebugLevel>(debug);
+    request.options.optimize = optimize;
     for (const nb::handle source : nb::iter(sources)) {
         request.sources.push_back(
             {nb::cast<std::string>(source[0]), nb::cast<int>(source[1]), nb::cast<std::string>(source[2])});
@@ -274,7 +276,8 @@ void bind_kernel(nb::module_& module) {
         .def_prop_ro("variants", &runtime::Function::variant_count);
     nb::class_<Launcher>(module, "Launcher").def("__call__", &launch);
     module.def("make_function", &make_function, nb::arg("name"), nb::arg("program"), nb::arg("sources"),
-               nb::arg("bounds"), nb::arg("contract"), nb::arg("fastmath"), nb::arg("disabled_passes"));
+               nb::arg("bounds"), nb::arg("contract"), nb::arg("fastmath"), nb::arg("disabled_passes"),
+               nb::arg("debug") = 0, nb::arg("optimize") = true);
     module.def("make_launcher", &make_launcher, nb::arg("function"), nb::arg("grid"), nb::arg("block"),
                nb::arg("stream").none(), nb::arg("shared_bytes"), nb::arg("names"), nb::arg("copies_host_arrays"));
     module.def("compiler_is_loaded", &runtime::compiler_is_loaded);

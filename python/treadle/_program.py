@@ -49,14 +49,16 @@ def _builtin_names() -> dict[Any, str]:
     return names
 
 
-_BUILTINS = _builtin_names()
+BUILTINS = _builtin_names()  # functions and types by what they are called in the compiler's table
 _MOST_CONSTANT_BYTES = 1 << 20  # the text of a kernel holds them
 
 
 class Program:
-    """The kernel syntax text of a function and of all device functions that it reaches."""
+    """The kernel syntax text of a function and of all device functions that it reaches. ``stops``: it is for the debugger, where
+    calls of ``breakpoint`` have a meaning."""
 
-    def __init__(self, function: types.FunctionType) -> None:
+    def __init__(self, function: types.FunctionType, stops: bool = False) -> None:
+        self._stops = stops
         self._functions: list[types.FunctionType | None] = []  # None: a function nested in another
         self._first = 1  # line of the tree at which the function being written begins
         self._texts: list[str] = []
@@ -82,7 +84,7 @@ class Program:
         self._functions.append(function)
         self._texts.append("")
         self._sources.append(source)
-        names = _free_names(function)
+        names = free_names(function)
 
         def define(text: str) -> str:
             self._functions.append(None)
@@ -117,6 +119,7 @@ class Program:
                 parameters=self._parameters,
                 define=define,
                 is_python=lambda name: name not in names or names[name] is getattr(builtins, name, None),
+                stops=self._stops,
             )
             self._texts[number] = walker.function(node, _identifier(function.__code__.co_name))
             self._first = outer
@@ -181,7 +184,7 @@ class Program:
         if isinstance(value, complex) and not isinstance(value, np.generic):
             return f"(call (builtin complex128) {number_text(value.real)} {number_text(value.imag)})"
         if getattr(value, "__module__", None) == "cmath" and callable(value):
-            value = _complex_function(value.__name__)
+            value = complex_function(value.__name__)
         if isinstance(value, Intrinsic):
             return f"(builtin {value.builtin})"
         if isinstance(value, np.generic) and value.dtype.name in SUPPORTED:
@@ -217,7 +220,7 @@ class Program:
         if kernel_type is not None:
             return kernel_type if is_record(kernel_type) else f"(builtin {kernel_type})"
         try:
-            builtin = _BUILTINS.get(value)
+            builtin = BUILTINS.get(value)
         except TypeError:
             builtin = None
         if builtin is not None:
@@ -260,7 +263,7 @@ class Program:
             raise UnsupportedSyntax(f"{error}, which kernels cannot use", node, self._first) from None
 
 
-def _complex_function(name: str) -> Any:
+def complex_function(name: str) -> Any:
     """What stands for a function of Python's cmath."""
     from treadle.cuda import _cmath
 
@@ -276,7 +279,7 @@ def _is_namespace(value: Any) -> bool:
     return isinstance(value, (types.ModuleType, type)) or type(value).__name__ in ("Dim3", "Namespace")
 
 
-def _free_names(function: types.FunctionType) -> dict[str, Any]:
+def free_names(function: types.FunctionType) -> dict[str, Any]:
     names = dict(function.__globals__)
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:

@@ -155,7 +155,15 @@ class Launcher:
     def __call__(self, *args, **kwargs) -> None: ...
 
 def make_function(
-    name: str, program: str, sources: object, bounds: int, contract: bool, fastmath: bool, disabled_passes: str
+    name: str,
+    program: str,
+    sources: object,
+    bounds: int,
+    contract: bool,
+    fastmath: bool,
+    disabled_passes: str,
+    debug: int = 0,
+    optimize: bool = True,
 ) -> Function: ...
 def make_launcher(
     function: Function,

@@ -28,6 +28,13 @@ enum class Lanes : std::uint8_t {
     Flat,  // several dimensions, packets run over the linear thread index
 };
 
+// What a debugger is told of the machine code.
+enum class DebugLevel : std::uint8_t {
+    None,
+    Lines,
+    Full,  // and the variables
+};
+
 // Threads of a block in x, y and z; zeros where a kernel is compiled for any.
 using BlockDims = std::array<std::int32_t, 3>;
 

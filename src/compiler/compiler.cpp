@@ -11,6 +11,7 @@
 #include "codegen/nvptx/compile_kernel.h"
 #include "compiler/explain.h"
 #include "frontend/lowering.h"
+#include "frontend/syntax.h"
 #include "passes/mark_spins.h"
 #include "passes/pipeline.h"
 
@@ -19,8 +20,11 @@ namespace {
 
 // The request as the kernel's operations need it. A warp is 32 threads in the order of their linear index.
 CompileOptions fitted(CompileOptions options, const ir::Function& function) {
-    if (ir::has_spin(function) && !ir::uses_warp(function)) {
-        // Threads that wait for each other cannot run in step.
+    // What only a debugger reads is dead to the passes; a block that is split keeps its variables elsewhere.
+    if (options.debug == DebugLevel::Full) options.disabled_passes += ",eliminate_dead_code";
+    if (!options.optimize) options.disabled_passes += ",fold_constants,separate_counters,split_blocks";
+    if ((ir::has_spin(function) || !options.optimize) && !ir::uses_warp(function)) {
+        // Threads that wait for each other cannot run in step, nor do those that somebody steps through.
         options.packet = 1;
         options.full_packets = true;
         if (options.lanes == Lanes::Rows) options.lanes = Lanes::Flat;
@@ -39,7 +43,42 @@ codegen::CpuKernelOptions options_of(const CompileOptions& request) {
     options.packet_limit = request.packet_limit;
     options.packet = request.packet;
     options.block = request.block;
+    options.optimize = request.optimize;
     return options;
+}
+
+// What DWARF says of the arguments and functions of a request.
+codegen::DebugSource debug_source(const CompileRequest& request) {
+    codegen::DebugSource source;
+    source.level = request.options.debug;
+    source.optimized = request.options.optimize;
+    if (source.level == DebugLevel::None) return source;
+    source.sources = request.sources;
+    const std::vector<frontend::FunctionSyntax> program = frontend::parse_program(request.program);
+    for (const frontend::FunctionSyntax& function : program) source.functions.push_back(function.name);
+    int slot = 0;
+    const auto add = [&](const auto& self, const std::string& name, const ArgType& type) -> void {
+        if (type.kind == ArgType::Kind::None) return;
+        if (type.kind == ArgType::Kind::Tuple) {
+            for (std::size_t i = 0; i < type.items.size(); ++i) {
+                const std::string item = type.names.empty() ? std::to_string(i) : type.names[i];
+                self(self, name + "_" + item, type.items[i]);
+            }
+        } else if (type.kind == ArgType::Kind::Record) {
+            ++slot;  // its bytes lie elsewhere
+        } else if (type.kind == ArgType::Kind::Array) {
+            const DType dtype = type.record.empty() ? type.dtype : DType::UInt8;
+            source.parameters.push_back({name, dtype, type.rank, slot});
+            slot += 1 + 2 * type.rank;
+        } else if (is_complex(type.dtype)) {
+            source.parameters.push_back({name + "_real", part_of(type.dtype), -1, slot++});
+            source.parameters.push_back({name + "_imag", part_of(type.dtype), -1, slot++});
+        } else {
+            source.parameters.push_back({name, type.dtype, -1, slot++});
+        }
+    };
+    for (std::size_t i = 0; i < request.args.size(); ++i) add(add, program[0].params[i], request.args[i]);
+    return source;
 }
 
 ir::Function lowered(CompileRequest& request) {
@@ -87,7 +126,7 @@ codegen::nvptx::KernelOptions gpu_options_of(const CompileOptions& request) {
 
 [[noreturn]] void bad_stage(const std::string& stage) {
     throw Error(ErrorKind::Argument,
-                "[dump] expected stage ir, passes, llvm-before, llvm, asm or explain, got '" + stage + "'");
+                "[dump] expected stage ir, types, waits, passes, llvm-before, llvm, asm or explain, got '" + stage + "'");
 }
 
 std::string dump_gpu(const ir::Function& function, const CompileRequest& request, const std::string& stage) {
@@ -131,7 +170,10 @@ Artifact Compiler::compile(const CompileRequest& given) {
         artifact.coarse = kernel.coarse;
         artifact.packet = 1;
     } else {
-        codegen::CpuKernel kernel = codegen::compile_cpu_kernel(function, options_of(request.options));
+        const codegen::DebugSource source = debug_source(request);
+        codegen::CpuKernelOptions options = options_of(request.options);
+        options.debug = &source;
+        codegen::CpuKernel kernel = codegen::compile_cpu_kernel(function, options);
         artifact.object = std::move(kernel.bytes);
         artifact.packet = kernel.packet;
         artifact.one_packet = ir::runs_by_packet(function);
@@ -145,18 +187,24 @@ Artifact Compiler::compile(const CompileRequest& given) {
 
 std::string Compiler::dump(const CompileRequest& given, const std::string& stage) {
     if (stage == "ir") return ir::print(frontend::lower(given));
+    if (stage == "types") return frontend::describe_types(given);
+    if (stage == "waits") {
+        ir::Function function = frontend::lower(given);
+        passes::mark_spins(function);
+        return ir::has_spin(function) || ir::meets_grid(function) ? "true" : "";
+    }
     CompileRequest request = given;
     const ir::Function function = lowered(request);
     if (stage == "passes") return ir::print(function);
     if (request.options.cuda_capability != 0) return dump_gpu(function, request, stage);
-    if (stage == "llvm")
-        return codegen::compile_cpu_kernel(function, options_of(request.options), codegen::CpuOutput::LlvmAfter).bytes;
+    const codegen::DebugSource source = debug_source(request);
+    codegen::CpuKernelOptions options = options_of(request.options);
+    options.debug = &source;
+    if (stage == "llvm") return codegen::compile_cpu_kernel(function, options, codegen::CpuOutput::LlvmAfter).bytes;
     if (stage == "llvm-before")
-        return codegen::compile_cpu_kernel(function, options_of(request.options), codegen::CpuOutput::LlvmBefore).bytes;
-    if (stage == "asm")
-        return codegen::compile_cpu_kernel(function, options_of(request.options), codegen::CpuOutput::Assembly).bytes;
-    if (stage == "explain")
-        return explain(function, request, codegen::packet_for(function, options_of(request.options)));
+        return codegen::compile_cpu_kernel(function, options, codegen::CpuOutput::LlvmBefore).bytes;
+    if (stage == "asm") return codegen::compile_cpu_kernel(function, options, codegen::CpuOutput::Assembly).bytes;
+    if (stage == "explain") return explain(function, request, codegen::packet_for(function, options));
     bad_stage(stage);
 }
 

@@ -24,9 +24,9 @@ Entity Lowering::expression(const Node& node) {
         }
         case Head::Un: return unary(node.items[0].atom, expression(node.items[1]), node.span);
         case Head::And:
-        case Head::Or: return logical(node);
+        case Head::Or: return noted(node, logical(node));
         case Head::Cmp: return comparison(node);
-        case Head::IfExp: return conditional(node);
+        case Head::IfExp: return noted(node, conditional(node));
         case Head::Item: return load(node);
         case Head::Attr: return attribute(node);
         case Head::Call: return call(node);
@@ -83,6 +83,13 @@ Entity Lowering::expression(const Node& node) {
         }
         default: fail(ErrorKind::Compile, node.span, "unsupported expression");
     }
+}
+
+// Keeps the type of a value that control flow chooses: it is unified from both sides.
+Entity Lowering::noted(const Node& node, const Entity& value) {
+    if (returns_value_ && is_users(frame().function))
+        chosen_[{frame().prefix, node.span.line, node.span.column}] = type_of(value);
+    return value;
 }
 
 Entity Lowering::atom(const Node& node) {

@@ -166,6 +166,7 @@ void Lowering::lower_for_range(const Node& node) {
     const ValueId by = known_step ? constant(dtype, static_cast<std::uint64_t>(step.int_value)) : step_value;
     const ValueId stop = short_step || frame().strict ? given_stop : reachable_stop(given_stop, by, dtype);
     const std::string name = frame().prefix + "#for" + std::to_string(temporaries_++);
+    const Span place = here_;
     const std::int32_t counter = slot(name, type);
     const ir::Type boolean = ir::Type::scalar(DType::Bool);
 
@@ -196,6 +197,7 @@ void Lowering::lower_for_range(const Node& node) {
     --loops_;
     frame().names = names;
     regions_.back() = &op.regions[3];
+    here_ = place;
     const ValueId last = emit(Opcode::VarGet, type, {}, counter);
     const ValueId increment = known_step ? constant(dtype, static_cast<std::uint64_t>(step.int_value)) : step_value;
     emit_effect(Opcode::VarSet, {emit(Opcode::Add, type, {last, increment})}, counter);
@@ -219,7 +221,7 @@ ValueId Lowering::reachable_stop(ValueId stop, ValueId step, DType type) {
 
 void Lowering::lower_return(const Node& node) {
     const Entity value = node.items.empty() ? Entity{} : expression(node.items[0]);
-    if (frames_.size() == 1) {
+    if (frames_.size() == 1 && !returns_value_) {
         if (!value.is(Entity::Kind::None)) {
             type_error(node.span, "a kernel returns nothing: it writes its results into array arguments",
                        "store the value into an array, or mark the function device=True");
@@ -227,8 +229,11 @@ void Lowering::lower_return(const Node& node) {
         emit_effect(Opcode::Return);
         return;
     }
-    if (!frame().scoped) {
+    if (!frame().scoped && frames_.size() > 1) {
         frame().result = value;
+        // Its line has code of its own, so that a debugger stops there.
+        if (request_.options.debug == DebugLevel::Full && is_users(frame().function))
+            keep_for_debugger("#result", firm(value), node.span);
         return;
     }
     write_variable(frame().prefix + "#return", value, node.span);
@@ -294,7 +299,25 @@ void Lowering::assign_name(const std::string& name, const Entity& value, Span sp
         write_variable(frame().prefix + name, value, span);
     } else {
         frame().names[name] = frame().strict ? value : firm(value);
+        if (request_.options.debug == DebugLevel::Full && is_users(frame().function))
+            keep_for_debugger(name, frame().names[name], span);
     }
+}
+
+// A name that needs no variable gets one that nothing reads; a debugger finds the value there.
+void Lowering::keep_for_debugger(const std::string& name, const Entity& value, Span span) {
+    const VarType type = type_of(value);
+    if (type.kind == VarType::Kind::Unset || type.kind == VarType::Kind::None) return;
+    std::string place = frame().prefix + name;
+    if (type.kind == VarType::Kind::Array) {
+        place += "<" + std::string(name_of(type.dtype)) + ">";
+        emit_effect(Opcode::VarSet, {value.value}, slot(place, ir::Type::pointer()));
+        return;
+    }
+    // A name that is given another type later is another variable.
+    while (shown_.count(place) != 0 && shown_[place] != type) place += "<>";
+    shown_[place] = type;
+    write_parts(place, type, value, span);
 }
 
 }  // namespace treadle::frontend

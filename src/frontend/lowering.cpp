@@ -4,8 +4,11 @@
 
 namespace treadle::frontend {
 
-Lowering::Lowering(const CompileRequest& request)
-    : request_(request), diagnostics_(request.sources), program_(parse_program(request.program)) {
+Lowering::Lowering(const CompileRequest& request, bool returns_value)
+    : request_(request),
+      diagnostics_(request.sources),
+      program_(parse_program(request.program)),
+      returns_value_(returns_value) {
     const FunctionSyntax& kernel = program_.at(0);
     if (kernel.params.size() != request.args.size()) {
         throw Error(ErrorKind::Type, "[" + kernel.name + "] expected " + std::to_string(kernel.params.size()) +
@@ -30,6 +33,8 @@ ir::Function Lowering::pass() {
     shared_places_.clear();
     constants_.clear();
     extents_.clear();
+    chosen_.clear();
+    shown_.clear();
     calls_ = temporaries_ = loops_ = 0;
     const FunctionSyntax& kernel = program_[0];
     function_.name = kernel.name;
@@ -119,5 +124,46 @@ void Lowering::type_error(Span span, const std::string& message, const std::stri
 }
 
 ir::Function lower(const CompileRequest& request) { return Lowering(request).run(); }
+
+namespace {
+
+std::string json_of(const VarType& type) {
+    switch (type.kind) {
+        case VarType::Kind::Scalar:
+        case VarType::Kind::Complex: return "[\"scalar\", \"" + std::string(name_of(type.dtype)) + "\"]";
+        case VarType::Kind::Array: return "[\"array\"]";
+        case VarType::Kind::Tuple: {
+            std::string text = "[\"tuple\"";
+            for (const VarType& item : type.items) text += ", " + json_of(item);
+            return text + "]";
+        }
+        default: return "[\"none\"]";
+    }
+}
+
+}  // namespace
+
+std::string Lowering::types_text() const {
+    std::string text;
+    for (const auto& [name, variable] : types_) {
+        const bool is_return = name == "#return";
+        const std::string own = name.substr(name.rfind('/') + 1);
+        if (own.find('#') != std::string::npos && own != "#return") continue;  // a name of the front end's
+        text += is_return ? "[\"return\", " : "[\"variable\", \"" + name + "\", ";
+        text += json_of(variable.type) + "]\n";
+    }
+    for (const auto& [place, type] : chosen_) {
+        const auto& [prefix, line, column] = place;
+        text += "[\"value\", \"" + prefix + "\", " + std::to_string(line) + ", " + std::to_string(column) + ", " +
+                json_of(type) + "]\n";
+    }
+    return text;
+}
+
+std::string describe_types(const CompileRequest& request) {
+    Lowering lowering(request, true);
+    lowering.run();
+    return lowering.types_text();
+}
 
 }  // namespace treadle::frontend

@@ -10,6 +10,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "frontend/diagnostics.h"
@@ -65,11 +66,18 @@ const Builtin* find_builtin(std::string_view text);
 
 // Lowers a whole program. The first function is the kernel; args type its parameters.
 ir::Function lower(const CompileRequest& request);
+// What names and values are typed by, for those who run the program in another way. The first function may be a device
+// function as well. A line of JSON each, types as ["scalar", "int64"], ["tuple", type, ...], ["array"] or ["none"]:
+//     ["variable", "x", type]            assigned in several places; in a nested function its name is "f#3/x"
+//     ["value", "f#3/", line, column, type]   of a conditional expression or of `and`, `or`; line from 0
+//     ["return", type]
+std::string describe_types(const CompileRequest& request);
 
 class Lowering {
 public:
-    explicit Lowering(const CompileRequest& request);
+    explicit Lowering(const CompileRequest& request, bool returns_value = false);
     ir::Function run();
+    std::string types_text() const;
 
 private:
     // A function being lowered: the kernel itself or one inlined call.
@@ -99,6 +107,7 @@ private:
     void lower_while(const Node& node);
     void lower_for(const Node& node);
     void lower_for_range(const Node& node);
+    void keep_for_debugger(const std::string& name, const Entity& value, Span span);
     ValueId reachable_stop(ValueId stop, ValueId step, DType type);
     void lower_return(const Node& node);
     void lower_print(const Node& node);
@@ -115,6 +124,7 @@ private:
     std::int32_t slot(const std::string& name, ir::Type type);
     // lower_expressions.cpp
     Entity expression(const Node& node);
+    Entity noted(const Node& node, const Entity& value);
     Entity atom(const Node& node);
     Entity attribute(const Node& node);
     Entity logical(const Node& node);
@@ -228,6 +238,7 @@ private:
     std::map<std::string, Variable> types_;  // lasts over the passes
     RecordTypes records_;
     bool changed_ = false;
+    bool returns_value_ = false;  // the first function is a device function
     // of one pass
     ir::Function function_;
     std::vector<std::unique_ptr<Frame>> frames_;
@@ -240,6 +251,8 @@ private:
     int calls_ = 0;
     int temporaries_ = 0;
     int loops_ = 0;
+    std::map<std::string, VarType> shown_;                         // variables that only a debugger reads
+    std::map<std::tuple<std::string, int, int>, VarType> chosen_;  // types of values that control flow chooses
     Span here_;  // of the user's statement being lowered, for line numbers
     std::size_t here_function_ = 0;
 };

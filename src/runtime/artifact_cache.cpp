@@ -151,7 +151,7 @@ namespace {
 
 // Whether the kernel's code holds line numbers: for faults, and for threads that wait.
 bool tells_lines(const CompileRequest& request) {
-    if (request.options.bounds == Bounds::Raise) return true;
+    if (request.options.bounds == Bounds::Raise || request.options.debug != DebugLevel::None) return true;
     for (const char* part : {"(builtin sync", "(builtin cg.", "(builtin atomic.", "(while ", "(raise "}) {
         if (request.program.find(part) != std::string::npos) return true;
     }
@@ -164,6 +164,9 @@ std::string cache_key(const CompileRequest& request, const std::string& target) 
     std::string key = "treadle " TREADLE_BUILD_ID " llvm " TREADLE_LLVM_VERSION " " + target + "\n";
     key += request.options.key() + "\n";
     for (const ArgType& type : request.args) write_type(key, type);
+    // What a debugger is told names the file as well.
+    for (std::size_t i = 0; i < request.sources.size() && request.options.debug != DebugLevel::None; ++i)
+        key += "\n" + request.sources[i].file + ":" + std::to_string(request.sources[i].first_line);
     key += "\n" + (tells_lines(request) ? request.program : without_spans(request.program));
     return key;
 }

@@ -15,6 +15,8 @@ std::string CompileOptions::key() const {
     text += " layout" + std::to_string(static_cast<int>(lanes));
     text += full_packets ? " full" : "";
     text += " limit" + std::to_string(packet_limit) + " packet" + std::to_string(packet);
+    if (debug != DebugLevel::None) text += " debug" + std::to_string(static_cast<int>(debug));
+    text += optimize ? "" : " unoptimized";
     for (const std::int32_t extent : block) text += " block" + std::to_string(extent);
     text += " -" + disabled_passes;
     return text;

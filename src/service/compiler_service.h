@@ -32,9 +32,11 @@ struct CompileOptions {
     bool fastmath = false;
     bool strict_types = false;  // operands must agree, literals adapt: library and array code
     Lanes lanes = Lanes::Line;
-    bool full_packets = false;    // the threads that packets run over are a multiple of packet_limit
-    int packet_limit = 64;        // lanes, a power of two; the compiler chooses up to this
-    int packet = 0;               // lanes, for tests; 0: the compiler chooses
+    bool full_packets = false;  // the threads that packets run over are a multiple of packet_limit
+    int packet_limit = 64;      // lanes, a power of two; the compiler chooses up to this
+    int packet = 0;             // lanes, for tests; 0: the compiler chooses
+    DebugLevel debug = DebugLevel::None;
+    bool optimize = true;         // false: variables stay in memory, and a packet is one thread where it may be
     BlockDims block{};            // threads of a block where the kernel is made for one shape, else zeros
     int cuda_capability = 0;      // of the GPU that it is for, 10 * major + minor; 0: this machine's CPU
     int most_threads = 1024;      // of a block on a GPU
@@ -58,7 +60,8 @@ class CompilerService {
 public:
     virtual ~CompilerService() = default;
     virtual Artifact compile(const CompileRequest& request) = 0;
-    // A stage as text: "ir" (after the front end), "passes", "llvm", "asm".
+    // A stage as text: "ir" (after the front end), "types" (frontend/lowering.h), "waits" (whether
+    // threads wait in loops or for the grid: "true" or nothing), "passes", "llvm", "asm".
     virtual std::string dump(const CompileRequest& request, const std::string& stage) = 0;
     virtual std::string version() const = 0;
 };

@@ -92,6 +92,50 @@ TEST(PacketWidth, growsUntilRegistersRunOut) {
     EXPECT_EQ(codegen::choose_packet(prepared(text.c_str()), avx2), 8);
 }
 
+TEST(DebugInfo, describesLinesAndVariablesUnoptimised) {
+    constexpr const char* kText = R"(
+kernel @twice(ptr, int64, int64) bounds=guard {
+  var $0 x<int64> : ptr
+  var $1 i : int64
+  var $2 a : int64
+  %0 = param : ptr
+  %1 = param {index=1} : int64
+  %2 = param {index=2} : int64
+  %3 = block_idx {line=2} : int32
+  %4 = cast %3 {line=2} : int64
+  var_set %4 {index=1, line=2}
+  %5 = load %0, %1, %2, %4 {index=1, elem=int64, layout=1, line=3} : int64
+  var_set %5 {index=2, line=3}
+  %6 = add %5, %5 {line=1048578} : int64
+  store %0, %1, %2, %4, %6 {index=1, layout=1, elem=int64, line=3}
+}
+)";
+    ir::Function function = ir::parse(kText);
+    function.variables[2].name = "half#0/a";
+    passes::run_pipeline(function, {}, "eliminate_dead_code,fold_constants");
+    codegen::DebugSource source;
+    source.level = DebugLevel::Full;
+    source.optimized = false;
+    source.sources = {{"/tmp/a.py", 10, "@jit\ndef twice(x):\n"}, {"/tmp/b.py", 50, "def half(a):\n"}};
+    source.functions = {"twice", "half"};
+    source.parameters = {{"x", DType::Int64, 1, 0}};
+    codegen::CpuKernelOptions options{host_target(), ir::Lanes::Line, false, 64, 1};
+    options.optimize = false;
+    options.debug = &source;
+    const std::string text = codegen::compile_cpu_kernel(function, options, codegen::CpuOutput::LlvmAfter).bytes;
+    for (const char* part :
+         {"DISubprogram(name: \"twice\"", "line: 11", "DISubprogram(name: \"half\"", "filename: \"b.py\"",
+          "DILocalVariable(name: \"x\", arg: 1", "DILocalVariable(name: \"i\"", "DILocalVariable(name: \"a\"",
+          "DILocation(line: 51,", "inlinedAt:", "name: \"threadIdx\"", "isOptimized: false"})
+        EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+    const device::CodeBlock code = device::load_object(codegen::compile_cpu_kernel(function, options).bytes);
+    std::int64_t x[] = {1, 2, 3};
+    const std::uint64_t params[] = {reinterpret_cast<std::uint64_t>(x), 3, 8};
+    LaunchInfo info{{1, 1, 1}, {3, 1, 1}, nullptr, nullptr, ~0ull, 0};
+    reinterpret_cast<KernelFunction>(code.symbol(kKernelSymbol))(params, &info, 0, 3);
+    EXPECT_EQ(x[0] + 10 * x[1] + 100 * x[2], 642);
+}
+
 TEST(ObjectLoader, refusesDamagedObjects) {
     const std::string good =
         codegen::compile_cpu_kernel(prepared(kDouble), {host_target(), ir::Lanes::Line, true, 64, 8}).bytes;

@@ -106,6 +106,30 @@ TEST(Frontend, errorsShowFileLineAndCaret) {
                    ErrorKind::Typing, "step must not be zero");
 }
 
+TEST(Frontend, describesTypes) {
+    const std::string types = describe_types(request(
+        "(fn f (a b) (set s 0) (if @3:4:9 a (do (set s b)) (do)) (return (ifexp @5:11:20 a s (call (function 1) b))))"
+        "(fn g (x) (if x (do (return 1)) (do)) (return x))",
+        {scalar(DType::Int32), scalar(DType::Float32)}));
+    EXPECT_NE(types.find("[\"variable\", \"s\", [\"scalar\", \"float64\"]]"), std::string::npos) << types;
+    EXPECT_NE(types.find("[\"return\", [\"scalar\", \"float64\"]]"), std::string::npos) << types;
+    EXPECT_EQ(types.find("#if"), std::string::npos) << "names of the front end's own are left out";
+}
+
+TEST(Frontend, keepsNamesForDebuggers) {
+    CompileRequest plain = request("(fn f (x) (set i (call (builtin grid) 1)) (set v (item x i)) (set (item x i) v))",
+                                   {array(DType::Float32)});
+    plain.sources = {{"file.py", 10, "def f(x):\n"}};
+    EXPECT_EQ(count(lowered(plain), "var $"), 0);
+    plain.options.debug = DebugLevel::Lines;
+    EXPECT_EQ(count(lowered(plain), "var $"), 0);
+    plain.options.debug = DebugLevel::Full;
+    const std::string text = lowered(plain);
+    for (const char* variable : {"x<float32> : ptr", " i : int64", " v : float32"})
+        EXPECT_NE(text.find(variable), std::string::npos) << text;
+    EXPECT_EQ(count(text, "var_get"), 0) << "nothing but a debugger reads them";
+}
+
 TEST(Frontend, findsNamesThatNeedVariables) {
     const auto program =
         parse_program("(fn f (x) (set a 1) (set a 2.5) (set b 0) (if x (do (set b 1) (set c b)) (do)) (set d b))");

@@ -110,6 +110,19 @@ TEST(CacheKey, dependsOnEverythingButSpans) {
     other = request;
     other.options.disabled_passes = "fold_constants";
     EXPECT_NE(cache_key(other, "here"), key);
+    other = request;
+    other.options.optimize = false;
+    EXPECT_NE(cache_key(other, "here"), key);
+    other = request;
+    other.sources = {{"a.py", 1, ""}};
+    EXPECT_EQ(cache_key(other, "here"), key);
+    other.options.debug = DebugLevel::Lines;
+    const std::string lines = cache_key(other, "here");
+    EXPECT_NE(lines.find("@1:2:3"), std::string::npos);
+    other.sources[0].first_line = 2;
+    EXPECT_NE(cache_key(other, "here"), lines) << "debug information names the file and its lines";
+    other.options.debug = DebugLevel::Full;
+    EXPECT_NE(cache_key(other, "here"), lines);
 }
 
 TEST(LaunchShape, isHeldToTheDevicesLimits) {

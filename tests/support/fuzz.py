@@ -356,8 +356,8 @@ class Family(NamedTuple):
 FAMILY = Family(generate, inputs, ("out_i", "out_f", "out_g"))
 
 
-def differences(source, shapes, seed, folder, interpreter, family=FAMILY):
-    """The first difference between the kernel and its interpretation, as text, or None."""
+def differences(source, shapes, seed, folder, interpreter, family=FAMILY, launched=lambda kernel: kernel):
+    """The first difference between the kernel and its interpretation, as text, or None. ``launched``: of a kernel, what launches it."""
     import treadle as td
 
     module = compile_source(source, folder)
@@ -367,7 +367,7 @@ def differences(source, shapes, seed, folder, interpreter, family=FAMILY):
         expected = interpreter.interpret(module.kernel, *shape[:2], *args, shared_bytes=shared_bytes)
         on_device = [td.asarray(arg) if isinstance(arg, np.ndarray) else arg for arg in args]
         try:
-            module.kernel[tuple(shape)](*on_device)
+            launched(module.kernel)[tuple(shape)](*on_device)
             td.synchronize()
         except Exception as error:
             return f"{type(error).__name__} {error}"

@@ -104,6 +104,14 @@ class FunctionWalker(CallWriter, OutputWriter):
                 "print"
             ):
                 return self._print(span, args, keywords)
+            case ast.Expr(value=ast.Call(func=ast.Name(id="breakpoint"))) if self._is_builtin("breakpoint"):
+                if self._stops:
+                    return "(pass)"
+                raise self._unsupported(
+                    "breakpoint() stops only where a kernel runs under its debugger",
+                    node,
+                    "launch it with kernel.debug()[grid, block](...), or take the call out",
+                )
             case ast.Assert(test=test, msg=message):
                 text = "" if message is None else self._text_of(message, "an assertion's message")
                 return f'(if{span} (un not {self._expr(test)}) (do (raise{span} "AssertionError" {json.dumps(text)})) (do))'

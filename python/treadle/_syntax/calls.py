@@ -87,7 +87,16 @@ class CallWriter(Writer):
         used = [inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name) and inner.id not in own]
         if name in used:
             raise self._unsupported(f"'{name}' calls itself", node, "write the recursion as a loop")
-        walker = type(self)(self._resolve, self._first_line, self._spans, self._lines, self._parameters, self._define)
+        walker = type(self)(
+            self._resolve,
+            self._first_line,
+            self._spans,
+            self._lines,
+            self._parameters,
+            self._define,
+            self._is_python,
+            self._stops,
+        )
         around = [self._nested[one].captured for one in used if one in self._nested]
         names = [one for one in used if one not in self._nested and one in self._locals] + sum(around, [])
         captured = sorted(set(names) - own)

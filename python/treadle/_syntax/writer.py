@@ -37,6 +37,7 @@ class Writer:
         parameters: Parameters = lambda callee, node: None,
         define: Define | None = None,
         is_python: Callable[[str], bool] = lambda name: True,
+        stops: bool = False,
     ) -> None:
         self._resolve = resolve
         self._parameters = parameters
@@ -46,6 +47,7 @@ class Writer:
         self._spans = spans
         self._lines = lines or []
         self._is_python = is_python
+        self._stops = stops
         self._locals: set[str] = set()
         self._chained = itertools.count(1)
 

@@ -143,7 +143,7 @@ for _name in (
     setattr(HostVisibleArray, _name, _waiting(getattr(np.ndarray, _name)))
 
 
-def host_memory(array: _treadle.ndarray) -> np.ndarray:
+def host_memory(array: _treadle.ndarray) -> np.ndarray[Any, Any]:
     """The memory of a device array that the host reaches, as a NumPy array that keeps it alive and waits for nothing."""
     return np.asarray(_Memory(array)).view(array.dtype)
 

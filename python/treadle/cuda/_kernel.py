@@ -10,7 +10,7 @@ import pickle
 import sys
 import threading
 import types as python_types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from treadle import _treadle
 from treadle._signatures import parse_signature, typeof
 from treadle.cuda._compiled import Inspection
 from treadle.cuda._launchers import CopyingLauncher, ForAll
-from treadle.cuda._options import BOUNDS, Options, bounds_option, check_hints
+from treadle.cuda._options import Options, bounds_option, check_hints, debug_options
 from treadle.cuda._typed_launcher import TypedLauncher
 from treadle.errors import CompileError, DeviceError
 
@@ -69,16 +69,9 @@ class Dispatcher(Inspection):
             if self._function is None:
                 from treadle._program import Program
 
-                options = self.options
-                self._program = Program(self.py_func)
+                program = self._program = Program(self.py_func)
                 self._function = _treadle.make_function(
-                    self.py_func.__name__,
-                    self._program.text,
-                    self._program.sources,
-                    BOUNDS[options.bounds],
-                    options.contract,
-                    options.fastmath,
-                    options.disabled_passes,
+                    self.py_func.__name__, program.text, program.sources, *self.options.compilation
                 )
             return self._function
 
@@ -91,6 +84,21 @@ class Dispatcher(Inspection):
         return launcher if type(config[0]) is not float and type(config[1]) is not float else self._configure(config)
 
     def _configure(self, config: Any) -> Any:
+        grid, block, stream, shared = self._checked(config)
+        code = self.py_func.__code__
+        names = list(code.co_varnames[: code.co_argcount])
+        copies = self.options.host_arrays == "copy"
+        launcher = self._with_conversions(
+            _treadle.make_launcher(self._ready(), grid, block, _stream_of(stream), shared, names, copies)
+        )
+        key = (grid, block, *config[2:])
+        if len(self._launchers) > 1000:
+            self._launchers.clear()
+        self._launchers[key] = launcher
+        return launcher
+
+    def _checked(self, config: Any) -> tuple[Any, Any, Any, int]:
+        """Grid, block, stream and bytes of shared memory of a launch."""
         if self.options.device:
             raise TypeError(f"{self.__name__} is a device function: it is called from kernels, not launched")
         if not isinstance(config, tuple) or not 2 <= len(config) <= 4:
@@ -98,7 +106,6 @@ class Dispatcher(Inspection):
                 f"launch of {self.__name__}: expected kernel[grid, block] or kernel[grid, block, stream, shared], got {config!r}"
             )
         grid, block = (tuple(part) if isinstance(part, list) else part for part in config[:2])
-        stream = config[2] if len(config) > 2 else None
         for name, part in (("grid", grid), ("block", block)):
             _check_dimensions(name, part)
         threads = math.prod(block) if isinstance(block, tuple) else block
@@ -107,23 +114,66 @@ class Dispatcher(Inspection):
                 f"CUDA_ERROR_INVALID_VALUE: launch of {self.__name__}: block: expected at most {self.options.max_threads} threads, "
                 f"as launch_bounds says, got {threads}"
             )
-        code = self.py_func.__code__
-        names = list(code.co_varnames[: code.co_argcount])
-        copies = self.options.host_arrays == "copy"
+        stream = config[2] if len(config) > 2 else None
         shared = config[3] if len(config) > 3 else 0
         _check_dimensions("shared memory", shared)
-        launcher: Any = _treadle.make_launcher(
-            self._ready(), grid, block, _stream_of(stream), operator.index(shared), names, copies
-        )
-        if copies:
+        return grid, block, stream, operator.index(shared)
+
+    def _with_conversions(self, launcher: Any) -> Any:
+        """A launcher that takes the arguments which this kernel's options and signatures allow."""
+        if self.options.host_arrays == "copy":
             launcher = CopyingLauncher(launcher)
         if self._signatures:
             launcher = TypedLauncher(launcher, self.__name__, self._signatures)
-        key = (grid, block, *config[2:])
-        if len(self._launchers) > 1000:
-            self._launchers.clear()
-        self._launchers[key] = launcher
         return launcher
+
+    def debug(
+        self,
+        block: Any = (0, 0, 0),
+        thread: Any = (0, 0, 0),
+        *,
+        commands: Sequence[str] | None = None,
+        debugger: Any = None,
+        bounds: str | None = None,
+        post_mortem: bool = False,
+        only_block: bool = False,
+    ) -> Any:
+        """The kernel for one launch under pdb: ``kernel.debug(thread=5)[grid, block](*args)``.
+
+        The kernel's own source runs as Python, with the compiled kernel's types, memory and results, for all threads of the grid.
+        pdb stops at the first line of one thread; the others run without stopping, and hand over where they wait for each other.
+        The launch waits for the device and is through when it returns.
+
+        block, thread: index of the block in the grid and of the thread in the block, an integer or a tuple of 1 to 3; None: no thread
+        is chosen, and pdb stops where a thread comes to ``breakpoint()``. commands: for pdb, in place of the terminal; behind them it
+        continues. debugger: a ``pdb.Pdb`` to use. bounds: as for ``jit``, by default the kernel's. post_mortem: an exception in a
+        thread stops there. only_block: the other blocks do not run.
+
+        Raises: what the first failing thread raises, with a note of its block and thread; IndexError at once for an index outside
+        where bounds is not "guard"; bdb.BdbQuit when the debugger is left; TypeError, ValueError, DeviceError, CompileError as
+        launches do; ValueError for a block or thread outside the launch.
+
+        >>> import treadle as td
+        >>> from treadle import cuda
+        >>> @cuda.jit
+        ... def double(x):
+        ...     i = cuda.grid(1)
+        ...     x[i] = 2 * x[i]
+        >>> x = td.arange(4, dtype="int32")
+        >>> double.debug(thread=3, commands=["next", "p i, x[i]"])[1, 4](x)
+        > <doctest ...>(3)double()
+        -> i = cuda.grid(1)
+        > <doctest ...>(4)double()
+        -> x[i] = 2 * x[i]
+        (int64(3), int32(3))
+        >>> x.get()
+        array([0, 2, 4, 6], dtype=int32)
+        """
+        from treadle._debug.launch import Debugging
+
+        if bounds is not None:
+            bounds_option(bounds, None)
+        return Debugging(self, block, thread, commands, debugger, bounds, post_mortem, only_block)
 
     def __call__(self, *args: Any) -> Any:
         if self.options.device:
@@ -244,8 +294,9 @@ def jit(
     bounds: what an index outside an array does. "guard" (default): reads give zero, writes do nothing; "raise": also IndexError at
     the next synchronisation; "off": not tested. ``TREADLE_BOUNDS`` sets the default. fmad: a * b + c may be rounded once.
     fastmath: reassociation and reciprocals. host_arrays: "refuse" or "copy" NumPy arguments. launch_bounds: the most threads of a
-    block, alone or first of a tuple. inline, forceinline, lineinfo, debug, opt, max_registers, cache, lto, shared_memory_carveout:
-    hints without effect on the CPU device.
+    block, alone or first of a tuple. debug: debuggers such as gdb know lines and variables, and bounds is "raise" unless it is given;
+    lineinfo: lines. opt=False: nothing is optimised, and threads run one at a time where no warp has to run together. inline,
+    forceinline, max_registers, cache, lto, shared_memory_carveout: hints without effect on the CPU device.
 
     Raises TypeError, ValueError for bad options; UnsupportedError for link and extensions; CompileError for signatures that do not
     compile.
@@ -258,10 +309,10 @@ def jit(
     ...     x[i] = 2 * x[i]
     """
     max_threads = check_hints(hints)
-    bounds = bounds_option(bounds, boundscheck)
+    bounds = bounds_option(bounds, boundscheck, bool(hints.get("debug")))
     if host_arrays not in ("refuse", "copy"):
         raise ValueError(f"jit: host_arrays: expected 'refuse' or 'copy', got {host_arrays!r}")
-    options = Options(bounds, fmad, fastmath, device, host_arrays, disabled_passes, max_threads)
+    options = Options(bounds, fmad, fastmath, device, host_arrays, disabled_passes, max_threads, *debug_options(hints))
     if isinstance(func_or_sig, Dispatcher):
         raise TypeError(f"jit: {func_or_sig.__name__} is compiled already")
     if isinstance(func_or_sig, python_types.FunctionType):

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from treadle.errors import UnsupportedError
 
 BOUNDS = {"guard": 0, "raise": 1, "off": 2}
-# Hints for NVIDIA's compiler, by the types of their values: taken, checked and without effect on the CPU device, whose compiler always
-# optimises, always keeps line numbers and always uses the disk cache.
+# Options by the types of their values. All but debug, opt and lineinfo are hints for NVIDIA's compiler: taken, checked and without
+# effect on the CPU device, whose compiler always uses the disk cache.
 _HINTS: dict[str, tuple[type, ...]] = {
     "inline": (bool, str),
     "forceinline": (bool,),
@@ -38,6 +38,20 @@ class Options(NamedTuple):
     host_arrays: str  # "refuse" or "copy"
     disabled_passes: str
     max_threads: int = 0  # of a block, from launch_bounds; 0: the device's limit
+    debug: int = 0  # what debuggers are told: 0 nothing, 1 lines, 2 lines and variables
+    optimize: bool = True
+
+    @property
+    def compilation(self) -> tuple[int, bool, bool, str, int, bool]:
+        """The options of the compiler, as the extension takes them."""
+        return BOUNDS[self.bounds], self.contract, self.fastmath, self.disabled_passes, self.debug, self.optimize
+
+
+def debug_options(hints: dict[str, Any]) -> tuple[int, bool]:
+    """What debuggers are told, and whether the compiler optimises; of checked options."""
+    level = 2 if hints.get("debug") else 1 if hints.get("lineinfo") else 0
+    opt = hints.get("opt")
+    return level, opt is None or bool(opt)
 
 
 def check_hints(hints: dict[str, Any]) -> int:
@@ -71,11 +85,12 @@ def _max_threads(bounds: Any) -> int:
     return values[0]
 
 
-def bounds_option(bounds: str | None, boundscheck: bool | None) -> str:
-    """What an index outside an array does: as told, by numba's option, by the environment, or "guard"."""
+def bounds_option(bounds: str | None, boundscheck: bool | None, debug: bool = False) -> str:
+    """What an index outside an array does: as told, by numba's options, by the environment, or "guard"."""
     where = "jit: bounds"
     if bounds is None:
-        bounds = "raise" if boundscheck else os.environ.get("TREADLE_BOUNDS") or "guard"
+        usual = "raise" if debug and boundscheck is None else "guard"
+        bounds = "raise" if boundscheck else os.environ.get("TREADLE_BOUNDS") or usual
         where = "TREADLE_BOUNDS"
     if bounds not in BOUNDS:
         raise ValueError(f"{where}: expected 'guard', 'raise' or 'off', got {bounds!r}")

@@ -16,13 +16,14 @@ namespace treadle::codegen {
 namespace {
 
 // One for each compiling thread and target: making one costs more than compiling a small kernel.
-llvm::TargetMachine& machine_for(const CpuTarget& target) {
+llvm::TargetMachine& machine_for(const CpuTarget& target, bool optimize) {
     static thread_local std::string key;
     static thread_local std::unique_ptr<llvm::TargetMachine> machine;
     if (machine == nullptr || key != target.key()) {
         machine = make_target_machine(target);
         key = target.key();
     }
+    machine->setOptLevel(optimize ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::None);
     return *machine;
 }
 
@@ -47,20 +48,22 @@ int packet_for(const ir::Function& function, const CpuKernelOptions& options) {
 CpuKernel compile_cpu_kernel(const ir::Function& function, const CpuKernelOptions& options, CpuOutput output) {
     CpuKernel result;
     result.packet = packet_for(function, options);
-    llvm::TargetMachine& machine = machine_for(options.target);
+    llvm::TargetMachine& machine = machine_for(options.target, options.optimize);
     llvm::LLVMContext context;
     llvm::Module module(function.name, context);
     module.setTargetTriple(machine.getTargetTriple().str());
     module.setDataLayout(machine.createDataLayout());
+    const DebugSource* debug =
+        options.debug != nullptr && options.debug->level != DebugLevel::None ? options.debug : nullptr;
     Emitter emitter(module, function,
-                    {options.target, result.packet, options.lanes, options.full_packets, options.block});
+                    {options.target, result.packet, options.lanes, options.full_packets, options.block, debug});
     emitter.run();
     if (output == CpuOutput::LlvmBefore) {
         result.bytes = text_of(module);
         return result;
     }
     check(module);
-    optimize(module, machine, emitter.unrolls());
+    if (options.optimize) optimize(module, machine, emitter.unrolls());
     switch (output) {
         case CpuOutput::LlvmAfter: result.bytes = text_of(module); break;
         case CpuOutput::Assembly: result.bytes = emit_assembly(module, machine); break;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/cpu_target.h"
+#include "codegen/debug_source.h"
 #include "ir/ir.h"
 
 namespace treadle::codegen {
@@ -15,6 +16,8 @@ struct CpuKernelOptions {
     int packet_limit = 64;
     int packet = 0;  // 0: choose
     BlockDims block{};
+    bool optimize = true;
+    const DebugSource* debug = nullptr;  // null, or level None: no debug information
 };
 
 enum class CpuOutput { Object, Assembly, LlvmBefore, LlvmAfter };

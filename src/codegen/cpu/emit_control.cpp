@@ -62,6 +62,7 @@ void Emitter::sequence(const std::vector<const ir::Op*>& ops) {
     llvm::BasicBlock* end = nullptr;
     for (std::size_t i = 0; i < ops.size(); ++i) {
         const ir::Op& op = *ops[i];
+        if (debug_ != nullptr) debug_->enter(op, builder_, variables_);
         emit_op(op);
         if (ended()) break;
         if (op.result != ir::kNoValue) keep(op.result);
@@ -78,7 +79,14 @@ void Emitter::sequence(const std::vector<const ir::Op*>& ops) {
     }
     if (end == nullptr) return;
     branch_to(end);
-    builder_.SetInsertPoint(end);
+    go_on_in(end);
+}
+
+// Emits into a block that was made before others. A debugger takes the first address of a line for its beginning, so
+// unoptimised code lies in the order in which it runs.
+void Emitter::go_on_in(llvm::BasicBlock* block) {
+    builder_.SetInsertPoint(block);
+    if (options_.debug != nullptr && !options_.debug->optimized) block->moveAfter(&kernel_->back());
 }
 
 // Few operations without memory or control: cheaper to run for nobody than to branch round.
@@ -116,7 +124,7 @@ void Emitter::emit_if(const ir::Op& op) {
             builder_.SetInsertPoint(then);
             region(body);
             branch_to(after);
-            builder_.SetInsertPoint(after);
+            go_on_in(after);
         }
     }
     mask_ = outer;
@@ -133,11 +141,11 @@ void Emitter::emit_uniform_if(const ir::Op& op) {
     branch_to(after);
     if (otherwise != after) {
         mask_ = outer;
-        builder_.SetInsertPoint(otherwise);
+        go_on_in(otherwise);
         region(op.regions[1]);
         branch_to(after);
     }
-    builder_.SetInsertPoint(after);
+    go_on_in(after);
     mask_ = outer;
 }
 
@@ -216,12 +224,13 @@ void Emitter::emit_loop(const ir::Op& op) {
             builder_.CreateBr(exits_.loop_exit);
         }
     }
-    builder_.SetInsertPoint(body);
+    go_on_in(body);
     if (exits_.in_iteration != nullptr) store_mask(mask_, exits_.in_iteration);
     Value* active = mask_;
     region(op.regions[2]);
     branch_to(exits_.loop_step);
-    builder_.SetInsertPoint(exits_.loop_step);
+    go_on_in(exits_.loop_step);
+    if (debug_ != nullptr) debug_->enter(op, builder_, variables_);
     Jumps left = inner;
     left.continues = false;
     mask_ = remaining(active, left);
@@ -229,7 +238,7 @@ void Emitter::emit_loop(const ir::Op& op) {
     if (op.index == 1) let_others_run(op);
     llvm::BranchInst* back = builder_.CreateBr(header);
     if (is_short(op)) unroll(back);
-    builder_.SetInsertPoint(exits_.loop_exit);
+    go_on_in(exits_.loop_exit);
     exits_ = outer_exits;
     mask_ = remaining(outer, through);
 }
@@ -257,7 +266,7 @@ void Emitter::emit_scope(const ir::Op& op) {
     exits_.scope_exit = block("scope_exit");
     region(op.regions[0]);
     branch_to(exits_.scope_exit);
-    builder_.SetInsertPoint(exits_.scope_exit);
+    go_on_in(exits_.scope_exit);
     exits_ = outer_exits;
     mask_ = remaining(outer, through);
 }

@@ -195,6 +195,7 @@ llvm::Function* Emitter::slow_function(Deed what, const Access& accessed) {
     function->addFnAttr("target-cpu", options_.target.cpu);
 
     const llvm::IRBuilderBase::InsertPointGuard guard(builder_);
+    builder_.SetCurrentDebugLocation({});
     const auto make = [&](const char* label) { return llvm::BasicBlock::Create(context_, label, function); };
     llvm::BasicBlock* entry = make("entry");
     llvm::BasicBlock* loop = make("lane");

@@ -26,6 +26,7 @@ void Emitter::run() {
     kernel_->addParamAttr(0, llvm::Attribute::NoAlias);
     kernel_->addParamAttr(1, llvm::Attribute::NoAlias);
     builder_.SetInsertPoint(block("entry"));
+    if (options_.debug != nullptr) begin_debug();
     launch_facts();
     for (const ir::Table& table : function_.tables) tables_.push_back(table_memory(table, 0));
     values_.assign(function_.values.size(), nullptr);
@@ -41,6 +42,34 @@ void Emitter::run() {
     // Streamed stores are ordered before what follows the kernel.
     if (streams_) builder_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
     builder_.CreateRetVoid();
+    if (debug_ != nullptr) debug_->end();
+}
+
+void Emitter::begin_debug() {
+    debug_ = std::make_unique<DebugInfo>(module_, function_, *options_.debug);
+    debug_->begin(kernel_, builder_);
+    if (!debug_->describes_variables()) return;
+    llvm::AllocaInst* words = slot(builder_.getPtrTy(), "arguments");
+    builder_.CreateStore(kernel_->getArg(0), words);
+    debug_->declare_parameters(words, builder_);
+    if (width_ != 1) return;
+    shown_thread_ = debug_index("threadIdx");
+    shown_block_ = debug_index("blockIdx");
+}
+
+llvm::AllocaInst* Emitter::debug_index(const char* name) {
+    llvm::AllocaInst* memory = slot(llvm::ArrayType::get(builder_.getInt32Ty(), 3), name);
+    debug_->declare_index(name, memory, builder_);
+    return memory;
+}
+
+void Emitter::show_index(llvm::AllocaInst* memory, Value* const* index) {
+    if (memory == nullptr) return;
+    for (unsigned d = 0; d < 3; ++d) {
+        Value* value = index[d];
+        if (value->getType()->isVectorTy()) value = builder_.CreateExtractElement(value, std::uint64_t{0});
+        builder_.CreateStore(value, builder_.CreateConstInBoundsGEP2_32(memory->getAllocatedType(), memory, 0, d));
+    }
 }
 
 void Emitter::launch_facts() {
@@ -143,7 +172,7 @@ void Emitter::blocks() {
     Value* next = builder_.CreateAdd(number, i64(1));
     number->addIncoming(next, builder_.GetInsertBlock());
     builder_.CreateCondBr(builder_.CreateICmpSLT(next, end), body, done);
-    builder_.SetInsertPoint(done);
+    go_on_in(done);
 }
 
 // Line: x alone. Rows: packets along x, loops over y and z outside. Flat: packets along the linear thread index.
@@ -205,13 +234,16 @@ void Emitter::set_threads(Value* thread, Value* y, Value* z, Value* limit) {
 
 void Emitter::packet(Value* thread, Value* y, Value* z, Value* limit) {
     set_threads(thread, y, z, limit);
+    show_index(shown_thread_, thread_idx_);
+    show_index(shown_block_, block_idx_);
     exits_ = {};
     alive_ = jumps_of(function_.body).returns ? mask_slot(mask_, "alive") : nullptr;
     packet_end_ = block("packet_end");
     clear_variables();
     region(function_.body);
     branch_to(packet_end_);
-    builder_.SetInsertPoint(packet_end_);
+    go_on_in(packet_end_);
+    if (debug_ != nullptr) debug_->leave(builder_);
 }
 
 // A variable that a path leaves unassigned reads as zero, and an array as an empty one: its pointer must still be

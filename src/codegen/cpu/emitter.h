@@ -8,12 +8,14 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "base/cpu_target.h"
 #include "codegen/common/element_emitter.h"
+#include "codegen/debug_info.h"
 #include "ir/ir.h"
 
 namespace treadle::codegen {
@@ -24,6 +26,7 @@ struct EmitOptions {
     ir::Lanes lanes = ir::Lanes::Line;
     bool full_packets = false;
     BlockDims block{};
+    const DebugSource* debug = nullptr;  // null: no debug information
 };
 
 class Emitter : private ElementEmitter {
@@ -68,6 +71,9 @@ private:
     void packet(Value* thread, Value* y, Value* z, Value* limit);
     void set_threads(Value* thread, Value* y, Value* z, Value* limit);
     void clear_variables();
+    void begin_debug();
+    llvm::AllocaInst* debug_index(const char* name);
+    void show_index(llvm::AllocaInst* memory, Value* const* index);
     Value* cleared(std::size_t variable);
     void flat_indices(Value* thread);
     // emit_segments.cpp
@@ -101,6 +107,7 @@ private:
     // emit_control.cpp
     void region(const ir::Region& region);
     void sequence(const std::vector<const ir::Op*>& ops);
+    void go_on_in(llvm::BasicBlock* block);
     void emit_if(const ir::Op& op);
     void emit_uniform_if(const ir::Op& op);
     bool is_short(const ir::Op& loop) const;
@@ -264,6 +271,9 @@ private:
     llvm::AllocaInst* alive_ = nullptr;  // lanes that have not returned
     llvm::BasicBlock* packet_end_ = nullptr;
     std::map<std::string, llvm::Function*> slow_functions_;
+    std::unique_ptr<DebugInfo> debug_;
+    llvm::AllocaInst* shown_thread_ = nullptr;  // thread and block for a debugger, where packets are single threads
+    llvm::AllocaInst* shown_block_ = nullptr;
     std::set<ir::ValueId> streamable_;  // pointers of arguments that the kernel does not read
     Value* stream_barrier_ = nullptr;   // 0 where large stores may go past the caches, else all ones
     bool streams_ = false;

@@ -91,6 +91,7 @@ public:
         if (section.sh_name >= section_names_.size()) malformed("bad name");
         return section_names_.data() + section.sh_name;
     }
+    std::string bytes() const { return std::string(bytes_); }
     std::size_t symbol_count() const { return symbol_table->sh_size / sizeof(Elf64_Sym); }
     std::string_view name(const Elf64_Sym& symbol) const {
         const std::string_view names = content(*sections[symbol_table->sh_link]);
@@ -165,6 +166,21 @@ public:
         return total;
     }
 
+    // The object as a debugger wants it, its sections' headers telling where they are; empty without debug information.
+    std::string debug_image() const {
+        bool is_described = false;
+        std::string image = object_.bytes();
+        const std::size_t headers = object_.at<Elf64_Ehdr>(0).e_shoff;
+        for (std::size_t i = 0; i < object_.sections.size(); ++i) {
+            is_described = is_described || object_.section_name(*object_.sections[i]) == ".debug_line";
+            if (offsets_[i] == kUnplaced) continue;
+            const auto address = reinterpret_cast<Elf64_Addr>(memory_ + offsets_[i]);
+            std::memcpy(image.data() + headers + i * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_addr), &address,
+                        sizeof address);
+        }
+        return is_described ? image : std::string();
+    }
+
     std::map<std::string, void*> exported() {
         std::map<std::string, void*> symbols;
         for (std::size_t i = 0; i < object_.symbol_count(); ++i) {
@@ -235,10 +251,12 @@ CodeBlock& CodeBlock::operator=(CodeBlock&& other) noexcept {
     std::swap(size_bytes_, other.size_bytes_);
     std::swap(stack_bytes_, other.stack_bytes_);
     std::swap(symbols_, other.symbols_);
+    std::swap(debugged_, other.debugged_);
     return *this;
 }
 
 CodeBlock::~CodeBlock() {
+    debugged_ = {};  // before the code goes
     if (memory_ != nullptr) munmap(memory_, size_bytes_);
 }
 
@@ -264,6 +282,7 @@ CodeBlock load_object(std::string_view bytes) {
     block.stack_bytes_ = linker.stack_bytes();
     if (mprotect(memory, size, PROT_READ | PROT_EXEC) != 0)
         throw_device_error("CUDA_ERROR_OPERATING_SYSTEM", "[load kernel] mprotect failed");
+    if (std::string image = linker.debug_image(); !image.empty()) block.debugged_ = RegisteredObject(std::move(image));
     return block;
 }
 

@@ -3,6 +3,8 @@
 //     CodeBlock code = load_object(bytes);
 //     auto* kernel = reinterpret_cast<KernelFunction>(code.symbol("treadle_kernel"));
 //
+// An object with debug information is made known to gdb as long as its code is there.
+//
 // Throws Error(Device) when the object is malformed or needs a symbol that kernels may not use. The code is mapped
 // readable and executable, never writable at the same time.
 #pragma once
@@ -11,6 +13,8 @@
 #include <map>
 #include <string>
 #include <string_view>
+
+#include "device/cpu/jit_debug.h"
 
 namespace treadle::device {
 
@@ -31,6 +35,7 @@ private:
     std::size_t size_bytes_ = 0;
     std::size_t stack_bytes_ = 0;
     std::map<std::string, void*> symbols_;
+    RegisteredObject debugged_;  // where the object has debug information
 };
 
 CodeBlock load_object(std::string_view bytes);
