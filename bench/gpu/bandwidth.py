@@ -20,23 +20,10 @@ from treadle import cuda
 N = 1 << 28
 
 
-class Bounds:
-    """treadle.cuda whose kernels have another kind of bounds test."""
-
-    def __init__(self, bounds: str) -> None:
-        self._bounds = bounds
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(cuda, name)
-
-    def jit(self, function: Any) -> Any:
-        return cuda.jit(bounds=self._bounds)(function)
-
-
 def rows() -> Any:
     """(name, contenders, bytes moved)."""
     x, y, out = (td.ones(N, "float32") for _ in range(3))
-    guarded, off = kernels.define(cuda, math), kernels.define(Bounds("off"), math)
+    guarded, off = kernels.define(cuda, math), kernels.define(cuda, math, bounds="off")
     copy = lambda: out.__setitem__(..., x)  # noqa: E731
     yield "copy", {"treadle": copy}, 8 * N
     numba = numba_cuda()

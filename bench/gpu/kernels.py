@@ -10,31 +10,34 @@ TILE = 16
 RADIUS = 3
 SIDE = 32
 BINS = 256
+HALF = SIDE // 2
+WIDE = HALF + 2 * RADIUS
 
 
-def define(cuda: Any, math: Any) -> SimpleNamespace:
-    """The kernels, compiled by this module."""
+def define(cuda: Any, math: Any, **options: Any) -> SimpleNamespace:
+    """The kernels, compiled by this module with these options of `jit`."""
+    jit = cuda.jit(**options) if options else cuda.jit
     float32, int32 = np.float32, np.int32
 
-    @cuda.jit
+    @jit
     def vecadd(a, b, c):
         i = cuda.grid(1)
         if i < c.size:
             c[i] = a[i] + b[i]
 
-    @cuda.jit
+    @jit
     def saxpy(a, x, y, out):
         i = cuda.grid(1)
         if i < out.size:
             out[i] = a * x[i] + y[i]
 
-    @cuda.jit
+    @jit
     def fused(x, y, out):
         i = cuda.grid(1)
         if i < out.size:
             out[i] = (x[i] + y[i]) * (x[i] - y[i]) + x[i] * float32(0.5)
 
-    @cuda.jit
+    @jit
     def mandelbrot(image, limit):
         j, i = cuda.grid(2)
         if i < image.shape[0] and j < image.shape[1]:
@@ -46,7 +49,7 @@ def define(cuda: Any, math: Any) -> SimpleNamespace:
                 n += 1
             image[i, j] = n
 
-    @cuda.jit
+    @jit
     def nbody(x, y, z, mass, ax):
         i = cuda.grid(1)
         if i < x.size:
@@ -58,7 +61,7 @@ def define(cuda: Any, math: Any) -> SimpleNamespace:
                 total += mass[j] * dx * (r * r * r)
             ax[i] = total
 
-    @cuda.jit
+    @jit
     def black_scholes(price, strike, years, call):
         i = cuda.grid(1)
         if i < call.size:
@@ -70,7 +73,7 @@ def define(cuda: Any, math: Any) -> SimpleNamespace:
             n2 = float32(0.5) * math.erfc(-d2 * float32(0.70710678))
             call[i] = s * n1 - k * math.exp(float32(-0.02) * t) * n2
 
-    @cuda.jit
+    @jit
     def matmul_naive(a, b, c):
         j, i = cuda.grid(2)
         if i < c.shape[0] and j < c.shape[1]:
@@ -79,7 +82,7 @@ def define(cuda: Any, math: Any) -> SimpleNamespace:
                 total += a[i, k] * b[k, j]
             c[i, j] = total
 
-    @cuda.jit
+    @jit
     def matmul_tiled(a, b, c):
         sa = cuda.shared.array((TILE, TILE), float32)
         sb = cuda.shared.array((TILE, TILE), float32)
@@ -95,7 +98,7 @@ def define(cuda: Any, math: Any) -> SimpleNamespace:
             cuda.syncthreads()
         c[i, j] = total
 
-    @cuda.jit
+    @jit
     def stencil(u, out):
         j, i = cuda.grid(2)
         if 0 < i < u.shape[0] - 1 and 0 < j < u.shape[1] - 1:
@@ -103,13 +106,13 @@ def define(cuda: Any, math: Any) -> SimpleNamespace:
                 u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1] - float32(4) * u[i, j]
             )
 
-    @cuda.jit
+    @jit
     def convolution(image, weights, out):
-        tile = cuda.shared.array((SIDE // 2 + 2 * RADIUS, SIDE // 2 + 2 * RADIUS), float32)
+        tile = cuda.shared.array((WIDE, WIDE), float32)
         tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
-        x0, y0 = cuda.blockIdx.x * (SIDE // 2) - RADIUS, cuda.blockIdx.y * (SIDE // 2) - RADIUS
-        for y in range(ty, SIDE // 2 + 2 * RADIUS, SIDE // 2):
-            for x in range(tx, SIDE // 2 + 2 * RADIUS, SIDE // 2):
+        x0, y0 = cuda.blockIdx.x * HALF - RADIUS, cuda.blockIdx.y * HALF - RADIUS
+        for y in range(ty, WIDE, HALF):
+            for x in range(tx, WIDE, HALF):
                 i, j = y0 + y, x0 + x
                 inside = 0 <= i < image.shape[0] and 0 <= j < image.shape[1]
                 tile[y, x] = image[i, j] if inside else float32(0)
@@ -122,7 +125,7 @@ def define(cuda: Any, math: Any) -> SimpleNamespace:
         if i < out.shape[0] and j < out.shape[1]:
             out[i, j] = total
 
-    @cuda.jit
+    @jit
     def transpose(a, out):
         tile = cuda.shared.array((SIDE, SIDE + 1), float32)
         tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
@@ -133,7 +136,7 @@ def define(cuda: Any, math: Any) -> SimpleNamespace:
         for k in range(0, SIDE, 8):
             out[x + ty + k, y + tx] = tile[tx, ty + k]
 
-    @cuda.jit
+    @jit
     def reduce_tree(x, out):
         s = cuda.shared.array(BLOCK, float32)
         t = cuda.threadIdx.x
@@ -149,7 +152,7 @@ def define(cuda: Any, math: Any) -> SimpleNamespace:
         if t == 0:
             out[cuda.blockIdx.x] = s[0]
 
-    @cuda.jit
+    @jit
     def reduce_shuffle(x, out):
         warps = cuda.shared.array(32, float32)
         t = cuda.threadIdx.x
@@ -166,7 +169,7 @@ def define(cuda: Any, math: Any) -> SimpleNamespace:
                 total += warps[w]
             cuda.atomic.add(out, 0, total)
 
-    @cuda.jit
+    @jit
     def block_scan(x, out):
         s = cuda.shared.array(BLOCK, float32)
         t = cuda.threadIdx.x
@@ -182,7 +185,7 @@ def define(cuda: Any, math: Any) -> SimpleNamespace:
             step *= 2
         out[i] = s[t]
 
-    @cuda.jit
+    @jit
     def histogram(x, bins):
         own = cuda.shared.array(BINS, int32)
         own[cuda.threadIdx.x] = 0
@@ -192,7 +195,7 @@ def define(cuda: Any, math: Any) -> SimpleNamespace:
         cuda.syncthreads()
         cuda.atomic.add(bins, cuda.threadIdx.x, own[cuda.threadIdx.x])
 
-    @cuda.jit
+    @jit
     def bitonic(keys):
         own = cuda.shared.array(1024, int32)
         t = cuda.threadIdx.x
@@ -215,7 +218,7 @@ def define(cuda: Any, math: Any) -> SimpleNamespace:
         keys[start + t] = own[t]
         keys[start + t + 512] = own[t + 512]
 
-    @cuda.jit
+    @jit
     def csr(starts, columns, values, x, y):
         row = cuda.grid(1)
         if row < y.size:
@@ -224,7 +227,7 @@ def define(cuda: Any, math: Any) -> SimpleNamespace:
                 total += values[k] * x[columns[k]]
             y[row] = total
 
-    @cuda.jit
+    @jit
     def monte_carlo(seeds, rounds, hits):
         i = cuda.grid(1)
         if i < seeds.size:

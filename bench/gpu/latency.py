@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -34,8 +35,18 @@ x = td.array(np.ones(1000, "float32"))
 cuda.synchronize()
 begin = time.perf_counter()
 add[4, 256](x, x, x)
-print((time.perf_counter() - begin) * 1e3)
+first = (time.perf_counter() - begin) * 1e3
+@cuda.jit
+def other(a, b, c):
+    i = cuda.grid(1)
+    if i < c.size:
+        c[i] = a[i] - b[i]
+begin = time.perf_counter()
+other[4, 256](x, x, x)
+second = (time.perf_counter() - begin) * 1e3
 cuda.synchronize()
+from treadle import _treadle
+print(first, second, _treadle.compiler_load_ms(), add.last_compile().milliseconds, other.last_compile().milliseconds)
 """
 
 
@@ -144,6 +155,14 @@ def launches(floor: dict[int, float]) -> None:
         )
 
 
+def fresh_process(environment: dict[str, str]) -> dict[str, float]:
+    """What a new process takes for its first two kernels."""
+    command = [sys.executable, "-c", COLD]
+    output = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+    names = ("first_ms", "second_ms", "load_ms", "first_compile_ms", "second_compile_ms")
+    return dict(zip(names, map(float, output.split()), strict=True))
+
+
 def main() -> None:
     floor = bare()
     for count, value in floor.items():
@@ -155,21 +174,13 @@ def main() -> None:
     row("empty(1000)", host_microseconds(lambda: td.empty(1000, "float32")), floor[4])
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "TREADLE_CACHE_DIR": folder, "CUDA_CACHE_DISABLE": "1"}
-        run = lambda: float(
-            subprocess.run(
-                [sys.executable, "-c", COLD], env=environment, check=True, capture_output=True, text=True
-            ).stdout
-        )  # noqa: E731
-        print(
-            json.dumps(
-                {
-                    "name": "gpu/latency/first launch in a process",
-                    "cold_ms": run(),
-                    "cached_ms": min(run() for _ in range(3)),
-                }
-            ),
-            flush=True,
-        )
+        for state in ("cold", "cached"):
+            for _ in range(3):
+                found = fresh_process(environment)
+                print(json.dumps({"name": f"gpu/latency/kernels of a fresh process, {state}", **found}), flush=True)
+                if state == "cold":
+                    shutil.rmtree(folder, ignore_errors=True)
+            fresh_process(environment)
 
 
 if __name__ == "__main__":

@@ -138,20 +138,21 @@ void copy_to_host(const Array& self, nb::handle buffer) {
     TREADLE_CHECK(fits, "host buffer of another size");
 }
 
-Array empty(nb::handle shape, nb::handle dtype) {
+Array new_array(nb::handle shape, nb::handle dtype, array::Sharing shared) {
     const auto name = nb::cast<std::string>(dtype);
-    if (is_record(name)) return array::empty_records(to_dims(shape), to_record(name));
-    return array::empty(to_dims(shape), to_dtype(dtype));
+    if (is_record(name)) return array::empty_records(to_dims(shape), to_record(name), shared);
+    return array::empty(to_dims(shape), to_dtype(dtype), shared);
+}
+
+Array empty(nb::handle shape, nb::handle dtype) { return new_array(shape, dtype, {}); }
+
+// In memory that the host reaches as well.
+Array empty_shared(nb::handle shape, nb::handle dtype, bool managed) {
+    return new_array(shape, dtype, managed ? device::SharedMemory::Managed : device::SharedMemory::Pinned);
 }
 
 Array field(const Array& self, std::int64_t offset, nb::handle dtype) {
     return array::field_view(self, offset, to_dtype(dtype));
-}
-
-// In memory that the host reaches as well.
-Array empty_shared(nb::handle shape, nb::handle dtype, bool managed) {
-    return array::empty_shared(to_dims(shape), to_dtype(dtype),
-                               managed ? device::SharedMemory::Managed : device::SharedMemory::Pinned);
 }
 
 void fill(const Array& self, nb::handle value) {

@@ -32,6 +32,20 @@ void translate(const std::exception_ptr& pointer, void*) {
 
 }  // namespace
 
+void set_python_error(const std::exception_ptr& pointer) noexcept {
+    try {
+        translate(pointer, nullptr);
+    } catch (nb::python_error& error) {
+        error.restore();
+    } catch (const std::bad_alloc&) {
+        PyErr_NoMemory();
+    } catch (const std::exception& error) {
+        PyErr_SetString(PyExc_RuntimeError, error.what());
+    } catch (...) {
+        PyErr_SetString(PyExc_RuntimeError, "an unknown failure");
+    }
+}
+
 void bind_errors(nb::module_&) { nb::register_exception_translator(translate); }
 
 }  // namespace treadle::bindings

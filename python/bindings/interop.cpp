@@ -1,5 +1,6 @@
 #include "interop.h"
 
+#include <map>
 #include <unordered_map>
 
 #include <nanobind/stl/string.h>
@@ -36,9 +37,22 @@ private:
     nb::object owner_;
 };
 
-// What a type offers, looked up once.
-const DlExchange* exchange_of(PyTypeObject* type) {
-    static auto* const known = new std::unordered_map<PyTypeObject*, const DlExchange*>;
+// What a type of arrays offers, looked up once.
+struct Offer {
+    const DlExchange* table = nullptr;  // DLPack's
+    bool is_cupy = false;  // which has neither the table nor a quick dictionary, but plain attributes
+};
+
+bool is_named(PyTypeObject* type, const char* attribute, const char* text) {
+    PyObject* found = PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), attribute);
+    if (found == nullptr) PyErr_Clear();
+    const bool same = found != nullptr && PyUnicode_Check(found) && PyUnicode_CompareWithASCIIString(found, text) == 0;
+    Py_XDECREF(found);
+    return same;
+}
+
+Offer offer_of(PyTypeObject* type) {
+    static auto* const known = new std::unordered_map<PyTypeObject*, Offer>;
     const auto found = known->find(type);
     if (found != known->end()) return found->second;
     const DlExchange* table = nullptr;
@@ -54,8 +68,9 @@ const DlExchange* exchange_of(PyTypeObject* type) {
     while (table != nullptr && table->version.major != 1) table = table->previous;
     if (table != nullptr && table->tensor_from_object == nullptr) table = nullptr;
     Py_INCREF(reinterpret_cast<PyObject*>(type));  // its address stands for it
-    known->emplace(type, table);
-    return table;
+    const Offer offer{table, is_named(type, "__name__", "ndarray") && is_named(type, "__module__", "cupy")};
+    known->emplace(type, offer);
+    return offer;
 }
 
 void add_view(runtime::Arguments& arguments, const ForeignView& view, const std::string& name) {
@@ -67,6 +82,44 @@ void add_view(runtime::Arguments& arguments, const ForeignView& view, const std:
     const Array array({}, view.data, view.dtype, view.shape, view.strides);
     arguments.add_array(array.dtype(), array.rank(), array.layout(), array.data(), array.shape().data(),
                         array.strides().data(), nullptr);
+}
+
+ForeignView cupy_view(nb::handle value) {
+    static const nb::object* const names[] = {
+        new nb::object(nb::str("data")), new nb::object(nb::str("ptr")), new nb::object(nb::str("shape")),
+        new nb::object(nb::str("strides")), new nb::object(nb::str("dtype")), new nb::object(nb::str("char"))};
+    static auto* const types = new std::map<char, DType>;
+    const auto attribute = [](nb::handle object, const nb::object* name) {
+        PyObject* found = PyObject_GetAttr(object.ptr(), name->ptr());
+        if (found == nullptr) throw nb::python_error();
+        return nb::steal(found);
+    };
+    ForeignView view{};
+    view.data = reinterpret_cast<char*>(nb::cast<std::uint64_t>(attribute(attribute(value, names[0]), names[1])));
+    view.shape = to_dims(attribute(value, names[2]));
+    view.strides = to_dims(attribute(value, names[3]));
+    const nb::object dtype = attribute(value, names[4]);
+    const char code = nb::cast<std::string>(attribute(dtype, names[5])).at(0);
+    const auto known = types->find(code);
+    view.dtype = known != types->end() ? known->second : to_dtype(dtype.attr("str"));
+    if (known == types->end()) types->emplace(code, view.dtype);
+    view.device = {interop::kDlCuda, device::current_device_index()};
+    return view;
+}
+
+// The handle of the stream that CuPy has current.
+std::uint64_t cupy_stream() {
+    static auto* const ask = [] {
+        nb::object found;
+        try {
+            found = nb::module_::import_("cupy_backends.cuda.stream").attr("get_current_stream_ptr");
+        } catch (nb::python_error&) {
+            found = nb::none();
+        }
+        return new nb::object(std::move(found));
+    }();
+    if (ask->is_none()) return nb::cast<std::uint64_t>(nb::module_::import_("cupy.cuda").attr("get_current_stream")().attr("ptr"));
+    return nb::cast<std::uint64_t>((*ask)());
 }
 
 struct Described {
@@ -171,7 +224,8 @@ void ForeignStreams::after(device::Stream& stream) const {
 
 bool add_foreign_array(runtime::Arguments& arguments, nb::handle value, const std::string& name,
                        ForeignStreams& streams) {
-    if (const DlExchange* table = exchange_of(Py_TYPE(value.ptr())); table != nullptr) {
+    const Offer offer = offer_of(Py_TYPE(value.ptr()));
+    if (const DlExchange* table = offer.table; table != nullptr) {
         DlTensor tensor{};
         if (table->tensor_from_object(value.ptr(), &tensor) != 0) throw nb::python_error();
         const ForeignView view = interop::view_of(tensor);
@@ -183,6 +237,12 @@ bool add_foreign_array(runtime::Arguments& arguments, nb::handle value, const st
         return true;
     }
     if (device::device_kind() == "cpu") return false;
+    if (offer.is_cupy) {
+        // Its work so far is on the stream that CuPy has current: the default one unless the program says otherwise.
+        add_view(arguments, cupy_view(value), name);
+        if (const std::uint64_t stream = cupy_stream(); stream != 0) streams.add(stream);
+        return true;
+    }
     PyObject* facts = PyObject_GetAttrString(value.ptr(), "__cuda_array_interface__");
     if (facts == nullptr) {
         PyErr_Clear();

@@ -180,6 +180,7 @@ struct Launcher {
     std::shared_ptr<device::Stream> stream;  // null: the current one
     std::vector<std::string> names;          // of the parameters, for messages
     bool copies_host_arrays = false;
+    runtime::LaunchMemo memo;
 };
 
 void read_shape(nb::handle value, std::int64_t* into, const char* what) {
@@ -192,39 +193,62 @@ void read_shape(nb::handle value, std::int64_t* into, const char* what) {
     std::copy(dims.begin(), dims.end(), into);
 }
 
-Launcher make_launcher(std::shared_ptr<runtime::Function> function, nb::handle grid, nb::handle block,
-                       std::shared_ptr<device::Stream> stream, std::int64_t shared_bytes,
-                       std::vector<std::string> names, bool copies_host_arrays) {
-    Launcher launcher{std::move(function), {}, std::move(stream), std::move(names), copies_host_arrays};
-    launcher.shape.shared_bytes = shared_bytes;
-    read_shape(grid, launcher.shape.grid, "grid");
-    read_shape(block, launcher.shape.block, "block");
-    return launcher;
-}
-
-void launch(const Launcher& self, nb::args args, nb::kwargs keywords) {
-    if (keywords.size() != 0)
-        throw Error(ErrorKind::Type,
-                    self.function->name() + ": a launch takes its arguments by position, not by keyword");
-    if (args.size() != self.names.size()) {
+void launch(Launcher& self, PyObject* const* args, std::size_t count) {
+    if (count != self.names.size()) {
         std::string names;
         for (const std::string& name : self.names) names += (names.empty() ? "" : ", ") + name;
         throw Error(ErrorKind::Type, self.function->name() + ": expected " + std::to_string(self.names.size()) +
-                                         " arguments (" + names + "), got " + std::to_string(args.size()));
+                                         " arguments (" + names + "), got " + std::to_string(count));
     }
     static thread_local Arguments arguments;
     arguments.clear();
-    ArgumentContext context{self.function->name(), self.copies_host_arrays, {}, {}};
-    std::size_t number = 0;
-    for (const nb::handle arg : args) {
+    std::optional<ArgumentContext> context;
+    for (std::size_t i = 0; i < count; ++i) {
         // The usual ones first: what needs names or conversions costs more.
-        if (!add_argument(arguments, arg)) add_any_argument(arguments, arg, self.names[number], context);
-        ++number;
+        if (add_argument(arguments, args[i])) continue;
+        if (!context) context.emplace(ArgumentContext{self.function->name(), self.copies_host_arrays, {}, {}});
+        add_any_argument(arguments, args[i], self.names[i], *context);
     }
     device::Stream& stream = self.stream != nullptr ? *self.stream : array::current_stream();
-    context.streams.before(stream);
-    self.function->launch(self.shape, stream, arguments);
-    context.streams.after(stream);
+    if (context) context->streams.before(stream);
+    self.function->launch(self.shape, stream, arguments, self.memo);
+    if (context) context->streams.after(stream);
+}
+
+constexpr const char* kLauncherCapsule = "treadle launcher";
+
+// Called by Python itself, without an object of the binding between: a launch costs about as much as what surrounds it.
+PyObject* call_launcher(PyObject* capsule, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+    try {
+        auto* self = static_cast<Launcher*>(PyCapsule_GetPointer(capsule, kLauncherCapsule));
+        if (keywords != nullptr && PyTuple_Size(keywords) != 0)
+            throw Error(ErrorKind::Type,
+                        self->function->name() + ": a launch takes its arguments by position, not by keyword");
+        launch(*self, args, static_cast<std::size_t>(count));
+        Py_RETURN_NONE;
+    } catch (...) {
+        set_python_error(std::current_exception());
+        return nullptr;
+    }
+}
+
+// kernel[grid, block, stream]: a function that launches.
+nb::object make_launcher(std::shared_ptr<runtime::Function> function, nb::handle grid, nb::handle block,
+                         std::shared_ptr<device::Stream> stream, std::int64_t shared_bytes,
+                         std::vector<std::string> names, bool copies_host_arrays) {
+    static PyMethodDef definition = {"launch", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(&call_launcher)),
+                                     METH_FASTCALL | METH_KEYWORDS, "Launches a kernel."};
+    auto launcher = std::make_unique<Launcher>(
+        Launcher{std::move(function), {}, std::move(stream), std::move(names), copies_host_arrays, {}});
+    launcher->shape.shared_bytes = shared_bytes;
+    read_shape(grid, launcher->shape.grid, "grid");
+    read_shape(block, launcher->shape.block, "block");
+    const nb::object capsule = nb::steal(PyCapsule_New(launcher.get(), kLauncherCapsule, [](PyObject* own) {
+        delete static_cast<Launcher*>(PyCapsule_GetPointer(own, kLauncherCapsule));
+    }));
+    if (!capsule.is_valid()) throw nb::python_error();
+    launcher.release();
+    return nb::steal(PyCFunction_NewEx(&definition, capsule.ptr(), nullptr));
 }
 
 nb::tuple last_compile(const runtime::Function& self) {
@@ -274,7 +298,6 @@ void bind_kernel(nb::module_& module) {
             nb::arg("types"))
         .def("signatures", &signatures)
         .def_prop_ro("variants", &runtime::Function::variant_count);
-    nb::class_<Launcher>(module, "Launcher").def("__call__", &launch);
     module.def("make_function", &make_function, nb::arg("name"), nb::arg("program"), nb::arg("sources"),
                nb::arg("bounds"), nb::arg("contract"), nb::arg("fastmath"), nb::arg("disabled_passes"),
                nb::arg("debug") = 0, nb::arg("optimize") = true);

@@ -44,6 +44,8 @@ void wait_interruptibly(const Done& done) {
 }
 
 void bind_errors(nb::module_& module);
+// For functions that Python calls without the binding's help: the exception that is in flight as Python's.
+void set_python_error(const std::exception_ptr& pointer) noexcept;
 void bind_device(nb::module_& module);
 void bind_array(nb::module_& module);
 void bind_operations(nb::module_& module);

@@ -2,7 +2,7 @@
 
 >>> from treadle import pathfinder
 >>> sorted(pathfinder.COMPONENTS)[:3]
-['cublas', 'cufft', 'curand']
+['cublas', 'cudart', 'cufft']
 """
 
 from __future__ import annotations

@@ -160,21 +160,19 @@ std::size_t bytes_of(const Dims& shape, DType dtype) {
     return static_cast<std::size_t>(bytes);
 }
 
-Array array_in(device::StorageRef storage, const Dims& shape, DType dtype) {
-    device::counters().add(device::Count::Allocations);
-    device::counters().add(device::Count::AllocatedBytes, storage->size_bytes());
-    auto* data = static_cast<char*>(storage->data());
-    return {std::move(storage), data, dtype, shape, dense_strides(shape, dtype)};
-}
-
 }  // namespace
 
-Array empty(const Dims& shape, DType dtype) {
-    return array_in(device::current_device().allocate(bytes_of(shape, dtype)), shape, dtype);
+device::StorageRef new_storage(std::size_t size_bytes, Sharing shared) {
+    device::Device& device = device::current_device();
+    device::counters().add(device::Count::Allocations);
+    device::counters().add(device::Count::AllocatedBytes, size_bytes);
+    return shared ? device.allocate_shared(size_bytes, *shared) : device.allocate(size_bytes);
 }
 
-Array empty_shared(const Dims& shape, DType dtype, device::SharedMemory kind) {
-    return array_in(device::current_device().allocate_shared(bytes_of(shape, dtype), kind), shape, dtype);
+Array empty(const Dims& shape, DType dtype, Sharing shared) {
+    device::StorageRef storage = new_storage(bytes_of(shape, dtype), shared);
+    auto* data = static_cast<char*>(storage->data());
+    return {std::move(storage), data, dtype, shape, dense_strides(shape, dtype)};
 }
 
 namespace {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <complex>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -54,8 +55,10 @@ Array elementwise(const Operation& operation, std::span<const Operand> operands,
 
 void copy_into(const Array& to, const Array& from);  // broadcasts from, converts types
 void fill(const Array& to, const Operand& value);
-Array empty(const Dims& shape, DType dtype);
-Array empty_shared(const Dims& shape, DType dtype, device::SharedMemory kind);
+// shared: in such memory, which the host reaches as well, instead of the device's own.
+using Sharing = std::optional<device::SharedMemory>;
+Array empty(const Dims& shape, DType dtype, Sharing shared = {});
+device::StorageRef new_storage(std::size_t size_bytes, Sharing shared);
 Array empty_like(const Dims& shape, const Array& elements);  // with the elements of an array: numbers or records
 Array contiguous_copy(const Array& array);
 Array astype(const Array& array, DType dtype);

@@ -29,7 +29,7 @@ std::string layout_of(const Record& record) {
 
 }  // namespace
 
-Array empty_records(const Dims& shape, const RecordRef& record) {
+Array empty_records(const Dims& shape, const RecordRef& record, Sharing shared) {
     std::int64_t bytes = record->size_bytes;
     for (const std::int64_t extent : shape) {
         if (extent < 0)
@@ -38,7 +38,7 @@ Array empty_records(const Dims& shape, const RecordRef& record) {
             throw Error(ErrorKind::Argument, "[empty] shape: the array is too large: " + to_string(shape));
     }
     bytes = std::max(bytes, record->size_bytes);
-    device::StorageRef storage = device::current_device().allocate(static_cast<std::size_t>(bytes));
+    device::StorageRef storage = new_storage(static_cast<std::size_t>(bytes), shared);
     auto* data = static_cast<char*>(storage->data());
     return {std::move(storage), data, record, shape, dense_strides(shape, record->size_bytes)};
 }

@@ -100,15 +100,15 @@ void Arguments::add_places(int rank, std::size_t item_bytes, const void* data, c
     if (storage != nullptr) uses_.push_back(storage);
 }
 
-std::string Arguments::equal_extents() const {
+const std::string& Arguments::equal_extents() const {
     constexpr std::size_t kMost = 24;
-    std::string first(extents_.size(), '\0');
+    equal_.resize(extents_.size());
     for (std::size_t i = 0; i < extents_.size(); ++i) {
-        const auto end = extents_.begin() + static_cast<std::ptrdiff_t>(i);
-        const auto found = i < kMost ? std::find(extents_.begin(), end, extents_[i]) : end;
-        first[i] = static_cast<char>(found - extents_.begin());
+        std::size_t first = 0;
+        while (first < i && (i >= kMost || extents_[first] != extents_[i])) ++first;
+        equal_[i] = static_cast<char>(first);
     }
-    return first;
+    return equal_;
 }
 
 std::vector<ArgType> Arguments::types_of(std::string_view signature) {
@@ -225,9 +225,11 @@ CompileOptions Function::options_for(const LaunchShape& shape) const {
 }
 
 // Called with the lock held.
-std::shared_ptr<device::Kernel> Function::known(const Variant& wanted) {
+std::shared_ptr<device::Kernel> Function::known(const device::Device* device, const std::string& signature,
+                                                const CompileOptions& options) {
     for (std::size_t i = 0; i < variants_.size(); ++i) {
-        if (!variants_[i].is_for(wanted)) continue;
+        const Variant& one = variants_[i];
+        if (one.device != device || one.signature != signature || !(one.options == options)) continue;
         // The latest one first: launches repeat.
         if (i != 0) std::swap(variants_[i], variants_[0]);
         return variants_[0].kernel;
@@ -235,40 +237,58 @@ std::shared_ptr<device::Kernel> Function::known(const Variant& wanted) {
     return nullptr;
 }
 
-std::shared_ptr<device::Kernel> Function::variant(const std::string& signature, const CompileOptions& options) {
-    Variant wanted{&device::current_device(), signature, options, nullptr};
+std::shared_ptr<device::Kernel> Function::variant(const std::string& signature, CompileOptions options) {
+    const device::Device* const device = &device::current_device();
     {
         // A program whose shapes change all the time gets one kernel for all of them.
         constexpr std::size_t kMostVariants = 12;
         const std::lock_guard lock(mutex_);
-        if (auto kernel = known(wanted)) return kernel;
+        if (auto kernel = known(device, signature, options)) return kernel;
         if (variants_.size() >= kMostVariants && !options.equal_extents.empty()) {
-            wanted.options.equal_extents.clear();
-            if (auto kernel = known(wanted)) return kernel;
+            options.equal_extents.clear();
+            if (auto kernel = known(device, signature, options)) return kernel;
         }
     }
     CompileRequest request = request_;
     request.args = Arguments::types_of(signature);
-    request.options = wanted.options;
+    request.options = options;
     Provenance provenance;
-    wanted.kernel = obtain_kernel(request, name_, &provenance);
+    std::shared_ptr<device::Kernel> kernel = obtain_kernel(request, name_, &provenance);
     const std::lock_guard lock(mutex_);
-    variants_.insert(variants_.begin(), wanted);
+    variants_.insert(variants_.begin(), {device, signature, options, kernel});
     last_compile_ = provenance;
-    return wanted.kernel;
+    return kernel;
 }
 
-void Function::launch(const LaunchShape& shape, device::Stream& stream, const Arguments& arguments) {
-    check_shape(shape, device::current_device().attributes(), name_);
-    launch_unchecked(shape, stream, arguments);
-}
-
-void Function::launch_unchecked(const LaunchShape& shape, device::Stream& stream, const Arguments& arguments) {
+std::shared_ptr<device::Kernel> Function::kernel_for(const LaunchShape& shape, const Arguments& arguments) {
     CompileOptions options = options_for(shape);
     if (options.cuda_capability != 0 && !options.strict_types && !is_prepared_)
         options.equal_extents = arguments.equal_extents();
+    return variant(arguments.signature(), std::move(options));
+}
+
+void Function::launch(const LaunchShape& shape, device::Stream& stream, const Arguments& arguments, LaunchMemo& memo) {
+    const device::Device& device = device::current_device();
+    if (memo.device == &device && memo.signature == arguments.signature() &&
+        (memo.equal_extents.empty() || memo.equal_extents == arguments.equal_extents())) {
+        start(memo.kernel, shape, stream, arguments);
+        return;
+    }
+    check_shape(shape, device.attributes(), name_);
+    std::shared_ptr<device::Kernel> kernel = kernel_for(shape, arguments);
+    start(kernel, shape, stream, arguments);
+    const bool for_extents = device.attributes().cuda_capability != 0;
+    memo = {&device, arguments.signature(), for_extents ? arguments.equal_extents() : "", std::move(kernel)};
+}
+
+void Function::launch_unchecked(const LaunchShape& shape, device::Stream& stream, const Arguments& arguments) {
+    start(kernel_for(shape, arguments), shape, stream, arguments);
+}
+
+void Function::start(const std::shared_ptr<device::Kernel>& kernel, const LaunchShape& shape, device::Stream& stream,
+                     const Arguments& arguments) const {
     device::Launch launch;
-    launch.kernel = variant(arguments.signature(), options);
+    launch.kernel = kernel;
     launch.shared_bytes = shape.shared_bytes;
     const std::int64_t most = device::current_device().attributes().shared_bytes_per_block_optin;
     if (shape.shared_bytes < 0 || shape.shared_bytes + launch.kernel->shared_bytes > most) {

@@ -61,8 +61,8 @@ public:
     const std::vector<device::Storage*>& uses() const { return uses_; }
     std::size_t bytes() const { return bytes_; }  // of all arrays
     std::uint64_t work_key() const { return work_key_; }
-    // As CompileOptions::equal_extents.
-    std::string equal_extents() const;
+    // As CompileOptions::equal_extents; valid until the next change.
+    const std::string& equal_extents() const;
     static std::vector<ArgType> types_of(std::string_view signature);
     static std::string signature_of(const std::vector<ArgType>& types);
 
@@ -71,6 +71,7 @@ private:
     std::vector<std::uint64_t> words_;
     std::vector<device::Storage*> uses_;
     std::vector<std::int64_t> extents_;  // of all arrays
+    mutable std::string equal_;
     void add_places(int rank, std::size_t item_bytes, const void* data, const std::int64_t* shape,
                     const std::int64_t* strides, device::Storage* storage);
     void mix(std::uint64_t word) { work_key_ = (work_key_ ^ word) * 0x9e3779b97f4a7c15ull; }
@@ -85,12 +86,21 @@ struct LaunchShape {
     std::int64_t shared_bytes = 0;  // of arrays sized by the launch
 };
 
+// The kernel of a launcher's last launch: the next one is mostly of the same types.
+struct LaunchMemo {
+    const device::Device* device = nullptr;
+    std::string signature;
+    std::string equal_extents;
+    std::shared_ptr<device::Kernel> kernel;
+};
+
 class Function {
 public:
     Function(std::string name, CompileRequest request);
 
     // Compiles where needed and launches. Throws Error(Device) with CUDA_ERROR_INVALID_VALUE for a shape out of limits.
-    void launch(const LaunchShape& shape, device::Stream& stream, const Arguments& arguments);
+    // memo: of launches of this shape.
+    void launch(const LaunchShape& shape, device::Stream& stream, const Arguments& arguments, LaunchMemo& memo);
     // For kernels of our own, whose blocks are not bound by the limits that programs see.
     void launch_unchecked(const LaunchShape& shape, device::Stream& stream, const Arguments& arguments);
     // Compiles without launching; the block form is that of a one-dimensional block of 256.
@@ -110,14 +120,14 @@ private:
         std::string signature;
         CompileOptions options;
         std::shared_ptr<device::Kernel> kernel;
-
-        bool is_for(const Variant& wanted) const {
-            return device == wanted.device && signature == wanted.signature && options == wanted.options;
-        }
     };
-    std::shared_ptr<device::Kernel> known(const Variant& wanted);
+    std::shared_ptr<device::Kernel> known(const device::Device* device, const std::string& signature,
+                                          const CompileOptions& options);
+    std::shared_ptr<device::Kernel> kernel_for(const LaunchShape& shape, const Arguments& arguments);
+    void start(const std::shared_ptr<device::Kernel>& kernel, const LaunchShape& shape, device::Stream& stream,
+               const Arguments& arguments) const;
     CompileOptions options_for(const LaunchShape& shape) const;
-    std::shared_ptr<device::Kernel> variant(const std::string& signature, const CompileOptions& options);
+    std::shared_ptr<device::Kernel> variant(const std::string& signature, CompileOptions options);
 
     std::string name_;
     CompileRequest request_;

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Packs a build for a machine with a GPU, and runs tests and benches there. Needs nothing but Python.
+
+    python3 scripts/gpu.py pack [FOLDER]     here: FOLDER (.pack) holds all that the other machine needs, under 50 MiB
+    python3 FOLDER/scripts/gpu.py run        there: the suite on the GPU, then the benches beside the peers that are installed
+    python3 FOLDER/scripts/gpu.py bench      there: the benches alone
+
+`run` and `bench` write bench/results/GPU.json below FOLDER.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LIMIT = 50 << 20
+PARTS = ("python/treadle", "tests", "bench/gpu", "examples", "pyproject.toml", "scripts/gpu.py", "docs")
+CASES = ("latency", "bandwidth", "simt")
+
+
+def pack(target: Path) -> None:
+    """Copies what is needed, libraries without their symbols."""
+    shutil.rmtree(target, ignore_errors=True)
+    skip = shutil.ignore_patterns("__pycache__", "_prefill", "*.pyc", "cpp")
+    for part in PARTS:
+        source = ROOT / part
+        (target / part).parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target / part, ignore=skip)
+        else:
+            shutil.copy(source, target / part)
+    for library in (target / "python/treadle").glob("*.so"):
+        subprocess.run(["strip", str(library)], check=True)
+    # The place where tests keep their state belongs to the build folder, which stays here.
+    project = target / "pyproject.toml"
+    project.write_text(re.sub(r"^cache_dir.*\n", "", project.read_text(), flags=re.MULTILINE))
+    size = sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
+    print(f"{target}: {size / (1 << 20):.1f} MiB")
+    if size > LIMIT:
+        raise SystemExit(f"the pack is larger than {LIMIT >> 20} MiB")
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT / "python"), "TREADLE_DEVICE": "cuda", "PYTHONUNBUFFERED": "1"}
+
+
+def test(arguments: list[str]) -> int:
+    """The suite, on the GPU."""
+    command = [sys.executable, "-m", "pytest", "-q", "-m", "not slow", *(arguments or ["tests"])]
+    return subprocess.run(command, cwd=ROOT, env=environment(), check=False).returncode
+
+
+def bench(cases: list[str]) -> int:
+    """The cases, each in a process of its own; their rows become one file."""
+    rows, failed = {}, 0
+    for case in cases or CASES:
+        script = ROOT / f"bench/gpu/{case}.py"
+        result = subprocess.run([sys.executable, script], cwd=ROOT, env=environment(), stdout=subprocess.PIPE, text=True, check=False)
+        print(result.stdout, flush=True)
+        failed += result.returncode != 0
+        for line in result.stdout.splitlines():
+            if line.startswith("{"):
+                row = json.loads(line)
+                rows.setdefault(row.pop("name"), []).append(row)
+    facts = subprocess.run(
+        [sys.executable, "-c", "import json, _timing; print(json.dumps(_timing.machine()))"],
+        cwd=ROOT / "bench/gpu",
+        env=environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    machine = json.loads(facts.stdout)
+    name = re.sub(r"[^a-z0-9]+", "-", machine["gpu"].lower()).strip("-")
+    file = ROOT / f"bench/results/{name}.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    known = json.loads(file.read_text())["rows"] if file.exists() else {}
+    date = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    merged = {**known, **{key: value[0] if len(value) == 1 else value for key, value in rows.items()}}
+    file.write_text(json.dumps({**machine, "date": date, "rows": dict(sorted(merged.items()))}, indent=1) + "\n")
+    print(f"{len(rows)} rows in {file}")
+    return failed
+
+
+def main(arguments: list[str]) -> int:
+    match arguments:
+        case ["pack", *rest]:
+            pack(Path(rest[0]) if rest else ROOT / ".pack")
+            return 0
+        case ["bench", *rest]:
+            return bench(rest)
+        case ["test", *rest]:
+            return test(rest)
+        case ["run"]:
+            return test([]) + bench([])
+    print(__doc__)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
