@@ -86,7 +86,8 @@ ir::Function lowered(CompileRequest& request) {
     passes::mark_spins(function);
     if (request.options.cuda_capability != 0) {
         // The machine does what these are for: threads of a block run side by side, each with counters of its own.
-        passes::run_pipeline(function, {}, request.options.disabled_passes + ",separate_counters,split_blocks");
+        const passes::PassContext context{Lanes::Line, request.options.block};
+        passes::run_pipeline(function, context, request.options.disabled_passes + ",separate_counters,split_blocks");
         return function;
     }
     request.options = fitted(request.options, function);
@@ -121,7 +122,7 @@ Artifact facts_of(const ir::Function& function) {
 }
 
 codegen::nvptx::KernelOptions gpu_options_of(const CompileOptions& request) {
-    return {request.cuda_capability, request.most_threads};
+    return {request.cuda_capability, request.most_threads, request.block};
 }
 
 [[noreturn]] void bad_stage(const std::string& stage) {

@@ -212,15 +212,17 @@ CompileRequest Function::request_for(const std::vector<ArgType>& types, const La
 
 CompileOptions Function::options_for(const LaunchShape& shape) const {
     CompileOptions options = request_.options;
+    for (std::size_t d = 0; d < 3 && for_one_block_; ++d) options.block[d] = static_cast<std::int32_t>(shape.block[d]);
     options.cuda_capability = device::current_device().attributes().cuda_capability;
     if (options.cuda_capability != 0) {
         // The assembler shares the registers out among the most threads that a block may have.
         const std::int64_t threads = shape.block[0] * shape.block[1] * shape.block[2];
+        // The tree of a reduction halves its block, whatever size that has.
+        if (options.strict_types) options.block = {};
         options.most_threads = threads <= 256 ? 256 : threads <= 512 ? 512 : 1024;
         return options;
     }
     choose_lanes(options, shape.block);
-    for (std::size_t d = 0; d < 3 && for_one_block_; ++d) options.block[d] = static_cast<std::int32_t>(shape.block[d]);
     return options;
 }
 

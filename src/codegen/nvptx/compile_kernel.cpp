@@ -34,7 +34,7 @@ Kernel compile_kernel(const ir::Function& function, const KernelOptions& options
     llvm::Module module(function.name, context);
     module.setTargetTriple(machine.getTargetTriple().str());
     module.setDataLayout(machine.createDataLayout());
-    Emitter emitter(module, function, options.threads_per_block);
+    Emitter emitter(module, function, options.threads_per_block, options.block);
     emitter.run(kDeviceEntry, 1);
     result.coarse = can_coarsen(function);
     if (result.coarse) emitter.run(kCoarseEntry, kCoarse);

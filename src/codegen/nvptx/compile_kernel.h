@@ -8,8 +8,9 @@
 namespace treadle::codegen::nvptx {
 
 struct KernelOptions {
-    int capability = 90;            // 10 * major + minor
+    int capability = 90;           // 10 * major + minor
     int threads_per_block = 1024;  // the most that it is launched with
+    BlockDims block{};             // the only shape of block that it is launched with; zeros: any
 };
 
 enum class Output { Ptx, LlvmBefore, LlvmAfter };

@@ -8,7 +8,49 @@
 
 namespace treadle::codegen::nvptx {
 
+namespace {
+
+// Few operations without memory or control: cheaper to compute for nothing than to branch round. `and` and `or` are such.
+bool is_cheap(const ir::Region& region) {
+    constexpr int kMostOps = 12;
+    int ops = 0;
+    for (const ir::Op& op : region) {
+        const bool inner = op.code == ir::Opcode::If && is_cheap(op.regions[0]) && is_cheap(op.regions[1]);
+        const bool plain = op.regions.empty() && (ir::info(op.code).has('p') || op.code == ir::Opcode::VarGet ||
+                                                  op.code == ir::Opcode::VarSet);
+        const bool slow = op.code == ir::Opcode::Div || op.code == ir::Opcode::Sqrt ||
+                          op.code == ir::Opcode::FloorDiv || op.code == ir::Opcode::Mod ||
+                          op.code == ir::Opcode::TruncDiv || op.code == ir::Opcode::TruncMod;
+        if ((!plain && !inner) || slow || ++ops > kMostOps) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+// Both sides are computed, and assignments choose.
+void Emitter::emit_chosen(const ir::Op& op) {
+    for (std::size_t side = 0; side < 2; ++side) {
+        for (Thread* thread : active_) {
+            Value* condition = get(*thread, op.operands[0]);
+            if (side == 1) condition = builder_.CreateNot(condition);
+            Value* around = thread->assigns;
+            thread->outer.push_back(around);
+            thread->assigns = around == nullptr ? condition : builder_.CreateLogicalAnd(around, condition);
+        }
+        region(op.regions[side]);
+        for (Thread* thread : active_) {
+            thread->assigns = thread->outer.back();
+            thread->outer.pop_back();
+        }
+    }
+}
+
 void Emitter::emit_if(const ir::Op& op) {
+    if (is_cheap(op.regions[0]) && is_cheap(op.regions[1])) {
+        emit_chosen(op);
+        return;
+    }
     if (active_.size() == 1) {
         emit_one_if(op);
         return;

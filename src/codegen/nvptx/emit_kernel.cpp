@@ -8,8 +8,8 @@
 
 namespace treadle::codegen::nvptx {
 
-Emitter::Emitter(llvm::Module& module, const ir::Function& function, int threads_per_block)
-    : ElementEmitter(module, function), threads_per_block_(threads_per_block) {
+Emitter::Emitter(llvm::Module& module, const ir::Function& function, int threads_per_block, const BlockDims& block)
+    : ElementEmitter(module, function), threads_per_block_(threads_per_block), block_(block) {
     adds_floats_ = true;
     for (const ir::Table& table : function.tables) tables_.push_back(table_memory(table, kGlobal));
     if (ir::uses_block(function)) {
@@ -61,7 +61,7 @@ void Emitter::bound_extents() {
     ir::walk(function_.body, [&](const ir::Op& op) {
         if (op.code == ir::Opcode::Param) parameters[op.result] = op.index;
     });
-    const llvm::ConstantRange range(llvm::APInt(64, 0), llvm::APInt(64, std::uint64_t{1} << 48));
+    const llvm::ConstantRange range(llvm::APInt(64, 0), llvm::APInt(64, std::uint64_t{1} << kExtentBits));
     const auto attribute = llvm::Attribute::get(context_, llvm::Attribute::Range, range);
     ir::walk(function_.body, [&](const ir::Op& op) {
         const bool reaches =
@@ -69,6 +69,7 @@ void Emitter::bound_extents() {
         for (std::size_t axis = 0; reaches && axis < static_cast<std::size_t>(op.index); ++axis) {
             const auto found = parameters.find(op.operands[1 + axis]);
             if (found == parameters.end()) continue;
+            extents_.insert(found->first);
             const auto number = static_cast<unsigned>(found->second);
             if (!kernel_->hasParamAttribute(number, llvm::Attribute::Range)) kernel_->addParamAttr(number, attribute);
         }

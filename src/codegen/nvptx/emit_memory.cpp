@@ -28,7 +28,12 @@ Emitter::Access Emitter::access_of(const ir::Op& op, Thread& thread) {
         const auto* known = llvm::dyn_cast<llvm::ConstantInt>(extent);
         const std::uint8_t bits = function_.width_bits[id];
         const bool fits = known != nullptr && bits < 63 && known->getSExtValue() >= (std::int64_t{1} << bits);
-        access.tests.push_back(tests && !fits ? builder_.CreateICmpULT(index, extent) : nullptr);
+        // Two signed tests: that is how programs test their indices, and what is known of those settles these. Together
+        // they become one unsigned test where nothing is known.
+        access.tests.push_back(nullptr);
+        if (tests && !fits)
+            access.tests.back() =
+                builder_.CreateAnd(builder_.CreateICmpSGE(index, i64(0)), builder_.CreateICmpSLT(index, extent));
         if (access.tests.back() != nullptr)
             access.inside = access.inside == nullptr ? access.tests.back()
                                                      : builder_.CreateAnd(access.inside, access.tests.back());

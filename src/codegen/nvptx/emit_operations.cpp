@@ -34,10 +34,7 @@ void Emitter::emit_op(const ir::Op& op) {
     }
     for (Thread* thread : active_) {
         switch (op.code) {
-            case Opcode::VarSet:
-                builder_.CreateStore(get(*thread, op.operands[0]),
-                                     thread->variables[static_cast<std::size_t>(op.index)]);
-                break;
+            case Opcode::VarSet: assign(*thread, op); break;
             case Opcode::Barrier:
             case Opcode::BarrierReduce: emit_barrier(op, *thread); break;
             case Opcode::Fence: emit_fence(op, *thread); break;
@@ -48,6 +45,16 @@ void Emitter::emit_op(const ir::Op& op) {
             default: thread->values[op.result] = value_of(op, *thread);
         }
     }
+}
+
+void Emitter::assign(const Thread& thread, const ir::Op& op) {
+    llvm::AllocaInst* variable = thread.variables[static_cast<std::size_t>(op.index)];
+    Value* value = get(thread, op.operands[0]);
+    if (thread.assigns != nullptr) {
+        Value* old = builder_.CreateLoad(variable->getAllocatedType(), variable);
+        value = builder_.CreateSelect(thread.assigns, value, old);
+    }
+    builder_.CreateStore(value, variable);
 }
 
 Emitter::Value* Emitter::value_of(const ir::Op& op, Thread& thread) {
@@ -94,9 +101,34 @@ Emitter::Value* Emitter::value_of(const ir::Op& op, Thread& thread) {
     const DType type = dtype(op.operands[0]);
     if (op.code == Opcode::Cast && is_float(type) && is_integer(op.type.dtype) && op.index != 1)
         return saturated(op, operands[0], type);
+    if (Value* exact = without_overflow(op, operands); exact != nullptr) return exact;
     if (type == DType::Int16 && (op.code == Opcode::Neg || op.code == Opcode::Abs)) return of_short(op, operands[0]);
     return arithmetic(op, operands, type);
 }
+
+// Sums and products of small numbers, marked as what cannot overflow: LLVM compares only such with each other.
+Emitter::Value* Emitter::without_overflow(const ir::Op& op, const std::vector<Value*>& operands) {
+    constexpr int kMostBits = 62;
+    if (op.operands.size() != 2 || dtype(op.operands[0]) != DType::Int64) return nullptr;
+    const int a = bits(op.operands[0]);
+    const int b = bits(op.operands[1]);
+    if (a > kMostBits || b > kMostBits) return nullptr;
+    switch (op.code) {
+        case Opcode::Add: return builder_.CreateAdd(operands[0], operands[1], "", /*HasNUW=*/true, /*HasNSW=*/true);
+        case Opcode::Sub:
+            // LLVM's comparisons follow sums, not differences.
+            if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(operands[1]); known != nullptr)
+                return builder_.CreateNSWAdd(operands[0], i64(-known->getSExtValue()));
+            return builder_.CreateNSWSub(operands[0], operands[1]);
+        case Opcode::Mul:
+            if (a + b > kMostBits) return nullptr;
+            return builder_.CreateMul(operands[0], operands[1], "", /*HasNUW=*/true, /*HasNSW=*/true);
+        default: return nullptr;
+    }
+}
+
+// The value lies in [0, 2 ** bits).
+int Emitter::bits(ir::ValueId id) const { return extents_.contains(id) ? kExtentBits : function_.width_bits[id]; }
 
 // ptxas (seen in 13.0) takes neg.s16 and abs.s16 of -32768 for 32768 where the result is widened.
 Emitter::Value* Emitter::of_short(const ir::Op& op, Value* value) {
@@ -142,11 +174,14 @@ Emitter::Value* Emitter::thread_query(const ir::Op& op, const Thread& thread) {
                                            In::nvvm_read_ptx_sreg_ntid_z};
     static constexpr In::ID kGridDim[] = {In::nvvm_read_ptx_sreg_nctaid_x, In::nvvm_read_ptx_sreg_nctaid_y,
                                           In::nvvm_read_ptx_sreg_nctaid_z};
-    constexpr std::uint64_t kMostThreads = 1024;
+    const std::int32_t known = block_[static_cast<std::size_t>(op.index)];
+    const std::uint64_t most_threads = known != 0 ? static_cast<std::uint64_t>(known) : 1024;
     constexpr std::uint64_t kMostRows = 65536;
     switch (op.code) {
-        case Opcode::ThreadIdx: return launch_fact(kThread[op.index], 0, kMostThreads);
-        case Opcode::BlockDim: return launch_fact(kBlockDim[op.index], 1, kMostThreads + 1);
+        case Opcode::ThreadIdx: return launch_fact(kThread[op.index], 0, most_threads);
+        case Opcode::BlockDim:
+            if (known != 0) return builder_.getInt32(static_cast<std::uint32_t>(known));
+            return launch_fact(kBlockDim[op.index], 1, most_threads + 1);
         case Opcode::BlockIdx: return op.index == 0 ? thread.block_x : launch_fact(kBlock[op.index], 0, kMostRows);
         default:
             if (op.index != 0) return launch_fact(kGridDim[op.index], 1, kMostRows);

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,8 @@ namespace treadle::codegen::nvptx {
 
 class Emitter : private ElementEmitter {
 public:
-    // threads_per_block: the most that the kernel is launched with.
-    Emitter(llvm::Module& module, const ir::Function& function, int threads_per_block);
+    // threads_per_block: the most that the kernel is launched with; block: the shape, where there is only one.
+    Emitter(llvm::Module& module, const ir::Function& function, int threads_per_block, const BlockDims& block);
     // entry: the symbol; copies: threads that one thread of the device runs.
     void run(const char* entry, int copies);
 
@@ -28,7 +29,9 @@ private:
         std::vector<llvm::AllocaInst*> variables;
         std::map<ir::ValueId, Value*> memory;  // arrays that the kernel makes, as pointers LLVM can follow
         Value* block_x = nullptr;
-        Value* exists = nullptr;  // null: it does
+        Value* exists = nullptr;   // null: it does
+        Value* assigns = nullptr;  // whether assignments take place; null: they do
+        std::vector<Value*> outer;  // assigns of the branches around
     };
     struct Access {
         Value* address;
@@ -60,13 +63,17 @@ private:
     void region(const ir::Region& region);
     void emit_op(const ir::Op& op);
     Value* value_of(const ir::Op& op, Thread& thread);
+    void assign(const Thread& thread, const ir::Op& op);
     Value* thread_query(const ir::Op& op, const Thread& thread);
     Value* get(const Thread& thread, ir::ValueId id) const { return thread.values[id]; }
     DType dtype(ir::ValueId id) const { return function_.values[id].dtype; }
+    Value* without_overflow(const ir::Op& op, const std::vector<Value*>& operands);
+    int bits(ir::ValueId id) const;
     Value* of_short(const ir::Op& op, Value* value);
     Value* saturated(const ir::Op& op, Value* value, DType from);
     // emit_control.cpp
     void emit_if(const ir::Op& op);
+    void emit_chosen(const ir::Op& op);
     void emit_one_if(const ir::Op& op);
     void emit_loop(const ir::Op& op);
     void unroll(const ir::Op& loop, llvm::BranchInst* back);
@@ -102,10 +109,13 @@ private:
     Value* shuffled_word(ir::ShuffleKind kind, Value* word, Value* lane, Value* members);
 
     int threads_per_block_;
+    BlockDims block_;
     llvm::Function* kernel_ = nullptr;
     std::vector<Thread> threads_;
     std::vector<Thread*> active_;  // for which operations are emitted now
     Exits exits_;
+    static constexpr int kExtentBits = 48;
+    std::set<ir::ValueId> extents_;  // parameters that are extents of arrays
     int waiting_ = 0;  // loops around that wait for other threads
     llvm::BasicBlock* end_ = nullptr;
     std::vector<llvm::Constant*> tables_;

@@ -5,6 +5,8 @@
 
 #include <llvm/Analysis/AliasAnalysis.h>
 #include <llvm/Analysis/CGSCCPassManager.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PassManager.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -14,6 +16,8 @@
 #include <llvm/Target/TargetOptions.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/ADCE.h>
+#include <llvm/Transforms/Scalar/ConstraintElimination.h>
+#include <llvm/Transforms/Scalar/CorrelatedValuePropagation.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/GVN.h>
 #include <llvm/Transforms/Scalar/IndVarSimplify.h>
@@ -50,6 +54,22 @@ const Chip& chip_for(int capability) {
     }
     return *best;
 }
+
+// select c, x, c is how `and` arrives here; as select c, x, false the next pass knows it.
+struct WriteShortCircuits : llvm::PassInfoMixin<WriteShortCircuits> {
+    static llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+        for (llvm::Instruction& instruction : llvm::instructions(function)) {
+            auto* select = llvm::dyn_cast<llvm::SelectInst>(&instruction);
+            if (select == nullptr) continue;
+            llvm::Value* condition = select->getCondition();
+            if (select->getFalseValue() == condition)
+                select->setFalseValue(llvm::ConstantInt::getFalse(condition->getType()));
+            if (select->getTrueValue() == condition)
+                select->setTrueValue(llvm::ConstantInt::getTrue(condition->getType()));
+        }
+        return llvm::PreservedAnalyses::all();
+    }
+};
 
 }  // namespace
 
@@ -88,6 +108,14 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
     llvm::FunctionPassManager passes;
     passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
     passes.addPass(llvm::EarlyCSEPass(true));
+    // What the branches around a test say of its index; before tests are combined, which hides them.
+    passes.addPass(llvm::SimplifyCFGPass());
+    passes.addPass(WriteShortCircuits());
+    passes.addPass(llvm::ConstraintEliminationPass());
+    // Indices that need no wrapping are known now; once more for their other bound.
+    passes.addPass(llvm::EarlyCSEPass(true));
+    passes.addPass(llvm::ConstraintEliminationPass());
+    passes.addPass(llvm::SimplifyCFGPass());
     passes.addPass(llvm::InstCombinePass());
     passes.addPass(llvm::SimplifyCFGPass());
     llvm::LoopPassManager first;
@@ -102,6 +130,8 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
     passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
     passes.addPass(llvm::InstCombinePass());
     passes.addPass(llvm::GVNPass());
+    passes.addPass(llvm::CorrelatedValuePropagationPass());
+    passes.addPass(llvm::ConstraintEliminationPass());
     passes.addPass(llvm::SimplifyCFGPass());
     passes.addPass(llvm::EarlyCSEPass(true));
     passes.addPass(llvm::InstCombinePass());
