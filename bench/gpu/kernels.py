@@ -10,6 +10,7 @@ TILE = 16
 RADIUS = 3
 SIDE = 32
 BINS = 256
+PADDED = SIDE + 1
 HALF = SIDE // 2
 WIDE = HALF + 2 * RADIUS
 
@@ -127,7 +128,7 @@ def define(cuda: Any, math: Any, **options: Any) -> SimpleNamespace:
 
     @jit
     def transpose(a, out):
-        tile = cuda.shared.array((SIDE, SIDE + 1), float32)
+        tile = cuda.shared.array((SIDE, PADDED), float32)
         tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
         x, y = cuda.blockIdx.x * SIDE, cuda.blockIdx.y * SIDE
         for k in range(0, SIDE, 8):
