@@ -62,7 +62,9 @@ def bench(cases: list[str]) -> int:
     rows, failed = {}, 0
     for case in cases or CASES:
         script = ROOT / f"bench/gpu/{case}.py"
-        result = subprocess.run([sys.executable, script], cwd=ROOT, env=environment(), stdout=subprocess.PIPE, text=True, check=False)
+        result = subprocess.run(
+            [sys.executable, script], cwd=ROOT, env=environment(), stdout=subprocess.PIPE, text=True, check=False
+        )
         print(result.stdout, flush=True)
         failed += result.returncode != 0
         for line in result.stdout.splitlines():

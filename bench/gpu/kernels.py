@@ -235,9 +235,9 @@ def define(cuda: Any, math: Any, **options: Any) -> SimpleNamespace:
             state = seeds[i]
             found = int32(0)
             for _ in range(rounds):
-                state = state * np.uint32(1664525) + np.uint32(1013904223)
+                state = np.uint32(state * np.uint32(1664525) + np.uint32(1013904223))
                 u = float32(state >> np.uint32(8)) * float32(5.9604645e-08)
-                state = state * np.uint32(1664525) + np.uint32(1013904223)
+                state = np.uint32(state * np.uint32(1664525) + np.uint32(1013904223))
                 v = float32(state >> np.uint32(8)) * float32(5.9604645e-08)
                 if u * u + v * v < float32(1):
                     found += int32(1)

@@ -46,7 +46,7 @@ other[4, 256](x, x, x)
 second = (time.perf_counter() - begin) * 1e3
 cuda.synchronize()
 from treadle import _treadle
-print(first, second, _treadle.compiler_load_ms(), add.last_compile().milliseconds, other.last_compile().milliseconds)
+print(first, second, _treadle.compiler_load_ms(), add.last_compile.milliseconds, other.last_compile.milliseconds)
 """
 
 

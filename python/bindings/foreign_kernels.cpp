@@ -64,9 +64,7 @@ public:
     const ForeignStreams& streams() const { return streams_; }
 
 private:
-    std::size_t expected() const {
-        return kernel_.knows_parameters() ? kernel_.parameters()[values_.size()].size : 0;
-    }
+    std::size_t expected() const { return kernel_.knows_parameters() ? kernel_.parameters()[values_.size()].size : 0; }
     [[noreturn]] void refuse(const std::string& wanted, const std::string& got) const {
         throw Error(ErrorKind::Type, kernel_.name() + ": argument " + std::to_string(values_.size()) + ": expected " +
                                          wanted + ", got " + got);
@@ -170,8 +168,8 @@ std::shared_ptr<Module> load_module(const nb::bytes& image) { return Module::loa
 nb::tuple compile_cpp(const nb::bytes& code, const std::string& name, const std::vector<std::string>& options,
                       const std::vector<std::string>& headers, const std::vector<std::string>& header_names,
                       const std::vector<std::string>& expressions, bool machine_code) {
-    const device::cuda::CppRequest request{to_string(code), name, options, headers, header_names, expressions,
-                                           machine_code};
+    const device::cuda::CppRequest request{to_string(code), name,        options,     headers,
+                                           header_names,    expressions, machine_code};
     device::cuda::CppResult result;
     {
         const nb::gil_scoped_release unlocked;

@@ -24,7 +24,8 @@ public:
     PythonStorage(void* data, std::size_t size_bytes, device::Place place, nb::object owner)
         : Storage(data, size_bytes, nullptr, place), owner_(std::move(owner)) {}
     ~PythonStorage() override {
-        // Work on the memory may be the last user, in a thread of its own; at the interpreter's end nothing is left to do.
+        // Work on the memory may be the last user, in a thread of its own; at the interpreter's end nothing is left to
+        // do.
         if (!Py_IsInitialized()) {
             owner_.release();
             return;
@@ -40,7 +41,7 @@ private:
 // What a type of arrays offers, looked up once.
 struct Offer {
     const DlExchange* table = nullptr;  // DLPack's
-    bool is_cupy = false;  // which has neither the table nor a quick dictionary, but plain attributes
+    bool is_cupy = false;               // which has neither the table nor a quick dictionary, but plain attributes
 };
 
 bool is_named(PyTypeObject* type, const char* attribute, const char* text) {
@@ -56,8 +57,7 @@ Offer offer_of(PyTypeObject* type) {
     const auto found = known->find(type);
     if (found != known->end()) return found->second;
     const DlExchange* table = nullptr;
-    PyObject* capsule =
-        PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__dlpack_c_exchange_api__");
+    PyObject* capsule = PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__dlpack_c_exchange_api__");
     if (capsule == nullptr) {
         PyErr_Clear();
     } else {
@@ -75,9 +75,9 @@ Offer offer_of(PyTypeObject* type) {
 
 void add_view(runtime::Arguments& arguments, const ForeignView& view, const std::string& name) {
     if (!interop::is_reachable(view.device)) {
-        throw Error(ErrorKind::Type, "argument '" + name + "': expected memory that the current device reaches, got that of " +
-                                         (view.device.type == interop::kDlCpu ? "the host"
-                                                                              : "GPU " + std::to_string(view.device.id)));
+        throw Error(ErrorKind::Type,
+                    "argument '" + name + "': expected memory that the current device reaches, got that of " +
+                        (view.device.type == interop::kDlCpu ? "the host" : "GPU " + std::to_string(view.device.id)));
     }
     const Array array({}, view.data, view.dtype, view.shape, view.strides);
     arguments.add_array(array.dtype(), array.rank(), array.layout(), array.data(), array.shape().data(),
@@ -85,9 +85,9 @@ void add_view(runtime::Arguments& arguments, const ForeignView& view, const std:
 }
 
 ForeignView cupy_view(nb::handle value) {
-    static const nb::object* const names[] = {
-        new nb::object(nb::str("data")), new nb::object(nb::str("ptr")), new nb::object(nb::str("shape")),
-        new nb::object(nb::str("strides")), new nb::object(nb::str("dtype")), new nb::object(nb::str("char"))};
+    static const nb::object* const names[] = {new nb::object(nb::str("data")),  new nb::object(nb::str("ptr")),
+                                              new nb::object(nb::str("shape")), new nb::object(nb::str("strides")),
+                                              new nb::object(nb::str("dtype")), new nb::object(nb::str("char"))};
     static auto* const types = new std::map<char, DType>;
     const auto attribute = [](nb::handle object, const nb::object* name) {
         PyObject* found = PyObject_GetAttr(object.ptr(), name->ptr());
@@ -118,7 +118,8 @@ std::uint64_t cupy_stream() {
         }
         return new nb::object(std::move(found));
     }();
-    if (ask->is_none()) return nb::cast<std::uint64_t>(nb::module_::import_("cupy.cuda").attr("get_current_stream")().attr("ptr"));
+    if (ask->is_none())
+        return nb::cast<std::uint64_t>(nb::module_::import_("cupy.cuda").attr("get_current_stream")().attr("ptr"));
     return nb::cast<std::uint64_t>((*ask)());
 }
 
@@ -133,6 +134,12 @@ Described described(const nb::dict& facts) {
         PyObject* value = PyDict_GetItemString(facts.ptr(), key);
         return value == nullptr ? nb::none() : nb::borrow<nb::object>(value);
     };
+    for (const char* key : {"typestr", "shape", "data"}) {
+        if (item(key).is_none())
+            throw Error(ErrorKind::Type, "__cuda_array_interface__: expected the key '" + std::string(key) + "'");
+    }
+    if (!PyTuple_Check(item("data").ptr()) || PyTuple_Size(item("data").ptr()) != 2)
+        throw Error(ErrorKind::Type, "__cuda_array_interface__: data: expected (address, read only)");
     Described result{};
     ForeignView& view = result.view;
     view.dtype = to_dtype(item("typestr"));
@@ -178,7 +185,8 @@ void release_managed(PyObject* capsule) {
 
 nb::object to_dlpack(const Array& self, bool versioned) {
     if (versioned)
-        return nb::steal(PyCapsule_New(interop::exported_versioned(self).release(), "dltensor_versioned", release_managed));
+        return nb::steal(
+            PyCapsule_New(interop::exported_versioned(self).release(), "dltensor_versioned", release_managed));
     return nb::steal(PyCapsule_New(interop::exported(self).release(), "dltensor", release_managed));
 }
 
@@ -248,14 +256,18 @@ bool add_foreign_array(runtime::Arguments& arguments, nb::handle value, const st
         PyErr_Clear();
         return false;
     }
-    const Described found = described(nb::steal<nb::dict>(facts));
+    const nb::object held = nb::steal(facts);
+    if (!nb::isinstance<nb::dict>(held))
+        throw Error(ErrorKind::Type, "argument '" + name + "': __cuda_array_interface__: expected a dictionary");
+    const Described found = described(nb::borrow<nb::dict>(held));
     add_view(arguments, found.view, name);
     if (found.stream != 0) streams.add(found.stream);
     return true;
 }
 
 void bind_interop(nb::module_& module) {
-    module.def("from_cuda_interface", &from_cuda_interface, nb::arg("facts"), nb::arg("owner").none(), nb::arg("waits"));
+    module.def("from_cuda_interface", &from_cuda_interface, nb::arg("facts"), nb::arg("owner").none(),
+               nb::arg("waits"));
     module.def("to_dlpack", &to_dlpack, nb::arg("array"), nb::arg("versioned"));
     module.def("from_capsule", &from_capsule, nb::arg("capsule"));
     module.def("dlpack_device", &dlpack_device, nb::arg("array"));

@@ -21,6 +21,7 @@ private:
 
 // Adds an array of another library, without Python code where its type has DLPack's table of functions. Returns false
 // for what is no array of a device. Throws Error(Type), naming the argument, for memory out of the device's reach.
-bool add_foreign_array(runtime::Arguments& arguments, nb::handle value, const std::string& name, ForeignStreams& streams);
+bool add_foreign_array(runtime::Arguments& arguments, nb::handle value, const std::string& name,
+                       ForeignStreams& streams);
 
 }  // namespace treadle::bindings

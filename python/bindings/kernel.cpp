@@ -289,8 +289,8 @@ void bind_kernel(nb::module_& module) {
     runtime::set_compile_hooks({give_up_lock, take_lock});
     nb::class_<runtime::Function>(module, "Function")
         .def("prepare", &prepare, nb::arg("types"))
-        .def("dump", &dump, nb::arg("types"), nb::arg("stage"), nb::arg("block"),
-             nb::arg("capability") = nb::none(), nb::arg("equal_extents") = std::vector<int>())
+        .def("dump", &dump, nb::arg("types"), nb::arg("stage"), nb::arg("block"), nb::arg("capability") = nb::none(),
+             nb::arg("equal_extents") = std::vector<int>())
         .def("last_compile", &last_compile)
         .def(
             "shared_bytes",

@@ -16,7 +16,6 @@ from numpy import bool_, float16, float32, float64, int8, int16, int32, int64, n
 
 from treadle import _treadle, cuda, errors, random
 from treadle._array import ndarray
-from treadle._dlpack import from_dlpack
 from treadle._creation import (
     arange,
     array,
@@ -45,6 +44,7 @@ from treadle._creation import (
     zeros,
     zeros_like,
 )
+from treadle._dlpack import from_dlpack
 from treadle._functions import clip, reductions, ufunc, ufuncs, where
 
 __version__ = "0.1.0"

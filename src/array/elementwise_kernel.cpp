@@ -55,8 +55,9 @@ std::string index_statements(int rank) {
     if (rank == 0) return "";
     std::string text = "(set i" + std::to_string(rank - 1) + " (call (builtin grid) 1)) ";
     if (rank == 1) return text;
-    text += "(set row (bin + (bin * (call (builtin int64) (builtin blockIdx.z)) (call (builtin int64) (builtin "
-            "gridDim.y))) (call (builtin int64) (builtin blockIdx.y)))) ";
+    text +=
+        "(set row (bin + (bin * (call (builtin int64) (builtin blockIdx.z)) (call (builtin int64) (builtin "
+        "gridDim.y))) (call (builtin int64) (builtin blockIdx.y)))) ";
     for (int axis = rank - 2; axis >= 0; --axis) {
         const std::string number = std::to_string(axis);
         const std::string extent = "(item (attr out shape) " + number + ")";

@@ -98,7 +98,8 @@ State rows_as_columns(const State& state) {
 class Rounds {
 public:
     Rounds(const Reduction& reduction, Array view, DType compute)
-        : state_{std::move(view), {}}, form_{&reduction, Walk::Columns, false, state_.values.dtype(), compute, compute} {}
+        : state_{std::move(view), {}},
+          form_{&reduction, Walk::Columns, false, state_.values.dtype(), compute, compute} {}
 
     std::int64_t outer() const { return state_.values.shape()[0]; }
     std::int64_t length() const { return state_.values.shape()[1]; }
@@ -114,8 +115,7 @@ public:
         if (walk == Walk::Columns && inner() == 1) state_ = rows_as_columns(state_);
         form_.walk = walk;
         form_.output = output;
-        if (walk == Walk::Columns)
-            threads = std::min<std::int64_t>(threads, (state_.values.shape()[2] + 63) / 64 * 64);
+        if (walk == Walk::Columns) threads = std::min<std::int64_t>(threads, (state_.values.shape()[2] + 63) / 64 * 64);
         return run(form_, state_, std::max<std::int64_t>(1, length()), threads);
     }
 

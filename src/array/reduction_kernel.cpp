@@ -54,15 +54,15 @@ std::string stride_text(const ReductionForm& form) {
     group += take("group", "group_at");
     const std::string all = std::to_string(kAtOnce);
     return "(set k (bin + begin t)) (while (cmp (bin + k (bin * step " + std::to_string(kAtOnce - 1) +
-           ")) < end) (do " + loads + group + "(set k (bin + k (bin * step " + all +
-           "))))) (while (cmp k < end) (do " + step_text(form, "k") + "(set k (bin + k step)))) ";
+           ")) < end) (do " + loads + group + "(set k (bin + k (bin * step " + all + "))))) (while (cmp k < end) (do " +
+           step_text(form, "k") + "(set k (bin + k step)))) ";
 }
 
 // A loop that takes the elements at place, a text in terms of k, into the state. Sums of floats are added in runs of
 // 64, whose totals are added up: rounding errors grow with the length of a run and the number of runs, not with their
 // product.
-std::string loop_text(const ReductionForm& form, const std::string& begin, const std::string& end, const std::string& step,
-                      const std::string& place) {
+std::string loop_text(const ReductionForm& form, const std::string& begin, const std::string& end,
+                      const std::string& step, const std::string& place) {
     const auto loop = [](const std::string& name, const std::string& from, const std::string& to, const std::string& by,
                          const std::string& body) {
         return "(for " + name + " (call (builtin range) " + from + " " + to + " " + by + ") (do " + body + ")) ";
@@ -87,8 +87,8 @@ std::string block_text(const ReductionForm& form, const std::string& result) {
     const bool indexed = form.reduction->typing == 'i';
     const std::string threads = std::to_string(kReductionThreads);
     const auto array = [&](const std::string& name, DType type) {
-        return "(set " + name + " (call (builtin shared.array) " + threads + " (builtin " +
-               std::string(name_of(type)) + "))) ";
+        return "(set " + name + " (call (builtin shared.array) " + threads + " (builtin " + std::string(name_of(type)) +
+               "))) ";
     };
     const std::string keep = "(set (item s t) acc) " + std::string(indexed ? "(set (item si t) at) " : "");
     const std::string meet = "(expr (call (builtin syncthreads))) ";
@@ -108,8 +108,8 @@ std::string program_of(const ReductionForm& form) {
     std::string text = "(fn " + std::string(form.reduction->name) + " (a " + (form.with_indices ? "ia " : "") + "out " +
                        (indexed ? "iout " : "") + "part) ";
     text += is_flat(form) ? "(set p (call (builtin int64) (builtin blockIdx.x))) (set t (call (builtin int64) (builtin "
-                         "threadIdx.x))) "
-                       : "(set p (call (builtin int64) (builtin blockIdx.z))) (set i (call (builtin grid) 1)) ";
+                            "threadIdx.x))) "
+                          : "(set p (call (builtin int64) (builtin blockIdx.z))) (set i (call (builtin grid) 1)) ";
     text += "(set o (call (builtin int64) (builtin blockIdx.y))) ";
     text += "(set begin (bin * p part)) (set end (call (builtin min) (bin + begin part) (item (attr a shape) 1))) ";
     text += "(set acc " + start + ") ";

@@ -21,11 +21,11 @@ struct Artifact {
     bool one_packet = false;   // the code runs one packet of a block: kPacketSymbol
     bool whole_block = false;  // the code runs all packets of a block: kPacketSymbol, called once for each block
     bool has_barriers = false;
-    bool blocks_wait = false;  // for each other: all of a grid must be under way at once
-    bool meets_grid = false;   // a cooperative launch
-    bool reports = false;       // may tell the host of faults or print; of GPU kernels
-    bool coarse = false;        // has an entry that runs several blocks in one; of GPU kernels
-    bool shares_memory = false; // has shared arrays
+    bool blocks_wait = false;    // for each other: all of a grid must be under way at once
+    bool meets_grid = false;     // a cooperative launch
+    bool reports = false;        // may tell the host of faults or print; of GPU kernels
+    bool coarse = false;         // has an entry that runs several blocks in one; of GPU kernels
+    bool shares_memory = false;  // has shared arrays
     Lanes lanes = Lanes::Line;
     int shared_bytes = 0;  // of arrays whose size the kernel says
     std::string texts;     // what the kernel prints and raises, a line of JSON each

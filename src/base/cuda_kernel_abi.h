@@ -1,7 +1,7 @@
 // What a compiled GPU kernel and the CUDA device agree on. The code generator uses the offsets of these fields.
 //
-// Every parameter is one word of 8 bytes: scalars as their bits, arrays as pointer, shape, strides. Behind them come the
-// words of LaunchTail.
+// Every parameter is one word of 8 bytes: scalars as their bits, arrays as pointer, shape, strides. Behind them come
+// the words of LaunchTail.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct DeviceReport {
     std::int64_t rank;
     std::int64_t shape[FaultRecord::kMostAxes];
     std::int32_t block[3];
-    std::int32_t thread[3];  // right behind it
+    std::int32_t thread[3];      // right behind it
     std::uint64_t print_cursor;  // words taken; more than there are where lines were lost
     // Lines, each PrintLine and then its values.
     std::uint64_t prints[kPrintWords];
@@ -39,16 +39,16 @@ struct PrintLine {
 
 // What the threads of a stream's kernels share among themselves, in the GPU's memory.
 struct DeviceScratch {
-    std::uint32_t meeting;        // where the blocks of a grid meet; any value to begin with
-    std::uint32_t lock;           // held by who writes the report's fault
-    std::uint64_t fault_launch;   // whose fault is in the report; 0: none
-    std::uint64_t fault_thread;   // which thread's: number of the block << 32 | number in the block
+    std::uint32_t meeting;       // where the blocks of a grid meet; any value to begin with
+    std::uint32_t lock;          // held by who writes the report's fault
+    std::uint64_t fault_launch;  // whose fault is in the report; 0: none
+    std::uint64_t fault_thread;  // which thread's: number of the block << 32 | number in the block
 };
 
 struct LaunchTail {
     DeviceReport* report;
-    std::uint64_t launch;   // tells launches apart, in their order
-    std::uint64_t grid_x;   // of the program's grid; a block of the device may run several of its blocks
+    std::uint64_t launch;  // tells launches apart, in their order
+    std::uint64_t grid_x;  // of the program's grid; a block of the device may run several of its blocks
     DeviceScratch* scratch;
     std::uint64_t patience_ns;  // of threads that wait for another
 };

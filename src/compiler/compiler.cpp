@@ -98,9 +98,8 @@ ir::Function lowered(CompileRequest& request) {
 // Whether its threads may have something to tell the host.
 bool reports(const ir::Function& function) {
     bool found = function.bounds == ir::Bounds::Raise || ir::has_spin(function);
-    ir::walk(function.body, [&](const ir::Op& op) {
-        found = found || op.code == ir::Opcode::Print || op.code == ir::Opcode::Raise;
-    });
+    ir::walk(function.body,
+             [&](const ir::Op& op) { found = found || op.code == ir::Opcode::Print || op.code == ir::Opcode::Raise; });
     return found;
 }
 
@@ -126,8 +125,9 @@ codegen::nvptx::KernelOptions gpu_options_of(const CompileOptions& request) {
 }
 
 [[noreturn]] void bad_stage(const std::string& stage) {
-    throw Error(ErrorKind::Argument,
-                "[dump] expected stage ir, types, waits, passes, llvm-before, llvm, asm or explain, got '" + stage + "'");
+    throw Error(
+        ErrorKind::Argument,
+        "[dump] expected stage ir, types, waits, passes, llvm-before, llvm, asm or explain, got '" + stage + "'");
 }
 
 std::string dump_gpu(const ir::Function& function, const CompileRequest& request, const std::string& stage) {

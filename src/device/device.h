@@ -134,7 +134,8 @@ public:
     virtual double elapsed_ms(const Event& since) const = 0;  // both recorded and done
 };
 
-class Stream {
+// A binding's owner of a stream is the stream's own: what threads hold at their end needs no interpreter.
+class Stream : public std::enable_shared_from_this<Stream> {
 public:
     virtual ~Stream() = default;
     // Counts for the stream and for the process.
@@ -154,8 +155,8 @@ public:
     // Waits a while for the work given so far; true when it is done. Throws nothing that kernels reported.
     virtual bool wait_for(std::chrono::milliseconds limit) = 0;
     virtual std::uint64_t handle() const = 0;
-    // A stream of another library, by its driver's handle: this stream's later work comes after its work so far, and its
-    // later work after this stream's. Where streams have no such handles, nothing has to be done.
+    // A stream of another library, by its driver's handle: this stream's later work comes after its work so far, and
+    // its later work after this stream's. Where streams have no such handles, nothing has to be done.
     virtual void wait_for_handle(std::uint64_t) {}
     virtual void order_handle_after(std::uint64_t) {}
 };
@@ -204,8 +205,8 @@ public:
     virtual std::shared_ptr<Kernel> load_kernel(const Artifact& artifact, std::shared_ptr<const KernelDebug> debug) = 0;
     virtual std::shared_ptr<Stream> default_stream() = 0;
     virtual std::shared_ptr<Stream> create_stream(bool blocking) = 0;
-    // The stream with this handle, perhaps somebody else's, which must stay alive. 0 and 1: the default stream; 2: the one
-    // of the calling thread. Throws Error(Device).
+    // The stream with this handle, perhaps somebody else's, which must stay alive. 0 and 1: the default stream; 2: the
+    // one of the calling thread. Throws Error(Device).
     virtual std::shared_ptr<Stream> stream_of(std::uint64_t handle) = 0;
     virtual std::shared_ptr<Event> create_event() = 0;
     virtual void synchronize() = 0;

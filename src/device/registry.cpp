@@ -7,10 +7,10 @@
 #include <pthread.h>
 
 #include "base/error.h"
+#include "device/counters.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/driver.h"
-#include "device/counters.h"
 #include "device/device.h"
 
 namespace treadle::device {
@@ -45,12 +45,12 @@ Choice choose() {
         good = name.size() > 5 && *end == '\0';
     }
     if (!good) {
-        throw Error(ErrorKind::Unsupported,
-                    "[TREADLE_DEVICE] expected cpu, cuda or cuda:N, got '" + name + "'");
+        throw Error(ErrorKind::Unsupported, "[TREADLE_DEVICE] expected cpu, cuda or cuda:N, got '" + name + "'");
     }
     const cuda::DriverState& state = cuda::driver_state();
     if (!state.usable) {
-        throw_device_error("CUDA_ERROR_NO_DEVICE", "[TREADLE_DEVICE] expected a GPU for '" + name + "': " + state.problem);
+        throw_device_error("CUDA_ERROR_NO_DEVICE",
+                           "[TREADLE_DEVICE] expected a GPU for '" + name + "': " + state.problem);
     }
     if (number < 0 || number >= state.devices) {
         throw_device_error("CUDA_ERROR_INVALID_DEVICE", "[TREADLE_DEVICE] expected cuda:0 to cuda:" +

@@ -247,7 +247,7 @@ private:
     std::map<std::pair<std::size_t, const Node*>, std::uint32_t> shared_places_;  // by the call that makes the array
     std::map<std::string, std::int32_t, std::less<>> constants_;                  // tables, by their text
     const Node* call_ = nullptr;                                                  // being lowered
-    std::vector<ValueId> extents_;  // of the array parameters
+    std::vector<ValueId> extents_;                                                // of the array parameters
     int calls_ = 0;
     int temporaries_ = 0;
     int loops_ = 0;

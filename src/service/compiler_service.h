@@ -36,10 +36,10 @@ struct CompileOptions {
     int packet_limit = 64;      // lanes, a power of two; the compiler chooses up to this
     int packet = 0;             // lanes, for tests; 0: the compiler chooses
     DebugLevel debug = DebugLevel::None;
-    bool optimize = true;         // false: variables stay in memory, and a packet is one thread where it may be
-    BlockDims block{};            // threads of a block where the kernel is made for one shape, else zeros
-    int cuda_capability = 0;      // of the GPU that it is for, 10 * major + minor; 0: this machine's CPU
-    int most_threads = 1024;      // of a block on a GPU
+    bool optimize = true;     // false: variables stay in memory, and a packet is one thread where it may be
+    BlockDims block{};        // threads of a block where the kernel is made for one shape, else zeros
+    int cuda_capability = 0;  // of the GPU that it is for, 10 * major + minor; 0: this machine's CPU
+    int most_threads = 1024;  // of a block on a GPU
     // Which extents of the array arguments are equal: for each, in order, the number of the first one that is. Empty:
     // nothing is known. Tests of indices that one extent bounds then stand for those of the others.
     std::string equal_extents;

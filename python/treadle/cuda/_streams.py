@@ -224,12 +224,14 @@ def per_thread_default_stream() -> Stream:
 
 
 def external_stream(ptr: int) -> Stream:
-    """The stream with a handle (``Stream.handle``), which must be alive. Raises TypeError for anything but an integer, ValueError
-    for an unknown handle: the CPU device has no streams but Treadle's."""
+    """The stream with a handle: of Treadle, or on a GPU of another library, which must keep it alive. Raises TypeError for anything but
+    an integer; on the CPU device, which has no other streams than Treadle's, ValueError for an unknown handle."""
     if not isinstance(ptr, int):
         raise TypeError(f"external_stream: ptr: expected an integer, got {type(ptr).__name__}")
     if ptr in (0, 1):  # CUDA's numbers for the default stream
         return default_stream()
+    if _treadle.device_kind() == "cuda":
+        return Stream._wrap(_treadle.stream_of(ptr))
     found = _by_handle.get(ptr)
     if found is None:
         raise ValueError(f"external_stream: ptr: expected the handle of a stream that is alive, got {ptr:#x}")

@@ -31,7 +31,9 @@ llvm::Type* ElementEmitter::like(Value* value, llvm::Type* element) {
     return vector != nullptr ? llvm::VectorType::get(element, vector->getElementCount()) : element;
 }
 
-ElementEmitter::Value* ElementEmitter::i64(std::int64_t value) { return builder_.getInt64(static_cast<std::uint64_t>(value)); }
+ElementEmitter::Value* ElementEmitter::i64(std::int64_t value) {
+    return builder_.getInt64(static_cast<std::uint64_t>(value));
+}
 
 ElementEmitter::Value* ElementEmitter::from_memory(Value* value, DType type) {
     if (!is_bool(type)) return value;

@@ -57,7 +57,8 @@ ElementEmitter::Value* ElementEmitter::atomic_one(AtomicKind kind, DType elem, b
     Rmw::BinOp code = Rmw::BAD_BINOP;
     if (is_float(elem) && adds_floats_ && elem != DType::Float16) {
         if (kind == AtomicKind::Add) code = Rmw::FAdd;
-        if (kind == AtomicKind::Sub) return builder_.CreateAtomicRMW(Rmw::FAdd, address, builder_.CreateFNeg(value), align, kOrder);
+        if (kind == AtomicKind::Sub)
+            return builder_.CreateAtomicRMW(Rmw::FAdd, address, builder_.CreateFNeg(value), align, kOrder);
     }
     if (!is_float(elem)) {
         const bool sign = is_signed(elem);

@@ -12,9 +12,9 @@ namespace In = llvm::Intrinsic;
 
 Emitter::Value* Emitter::linear_thread() {
     const auto read = [&](In::ID id) { return builder_.CreateIntrinsic(id, {}, {}); };
-    Value* row = builder_.CreateAdd(
-        builder_.CreateMul(read(In::nvvm_read_ptx_sreg_tid_z), read(In::nvvm_read_ptx_sreg_ntid_y)),
-        read(In::nvvm_read_ptx_sreg_tid_y));
+    Value* row =
+        builder_.CreateAdd(builder_.CreateMul(read(In::nvvm_read_ptx_sreg_tid_z), read(In::nvvm_read_ptx_sreg_ntid_y)),
+                           read(In::nvvm_read_ptx_sreg_tid_y));
     return builder_.CreateAdd(builder_.CreateMul(row, read(In::nvvm_read_ptx_sreg_ntid_x)),
                               read(In::nvvm_read_ptx_sreg_tid_x));
 }
@@ -68,8 +68,7 @@ void Emitter::meet_grid(const Thread& thread) {
     Value* rest = builder_.CreateSub(builder_.getInt32(0x80000001U), blocks);
     Value* is_first = builder_.CreateICmpEQ(linear_block(thread), i64(0));
     static_assert(offsetof(DeviceScratch, meeting) == 0);
-    Value* counter =
-        builder_.CreateIntToPtr(tail_word(offsetof(LaunchTail, scratch)), builder_.getPtrTy(kGlobal));
+    Value* counter = builder_.CreateIntToPtr(tail_word(offsetof(LaunchTail, scratch)), builder_.getPtrTy(kGlobal));
     Value* old = builder_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, counter,
                                           builder_.CreateSelect(is_first, rest, builder_.getInt32(1)), llvm::Align(4),
                                           llvm::AtomicOrdering::Monotonic);

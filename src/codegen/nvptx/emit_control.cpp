@@ -2,15 +2,16 @@
 // they do not, one goes after the other.
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
-#include "base/error.h"
 #include "base/cuda_kernel_abi.h"
+#include "base/error.h"
 #include "codegen/nvptx/emitter.h"
 
 namespace treadle::codegen::nvptx {
 
 namespace {
 
-// Few operations without memory or control: cheaper to compute for nothing than to branch round. `and` and `or` are such.
+// Few operations without memory or control: cheaper to compute for nothing than to branch round. `and` and `or` are
+// such.
 bool is_cheap(const ir::Region& region) {
     constexpr int kMostOps = 12;
     int ops = 0;
@@ -100,8 +101,8 @@ void Emitter::emit_one_if(const ir::Op& op) {
 
 namespace {
 
-// A counting loop of few operations whose number of rounds is not known: several rounds at once keep as many loads under
-// way. Known numbers of rounds are left to LLVM.
+// A counting loop of few operations whose number of rounds is not known: several rounds at once keep as many loads
+// under way. Known numbers of rounds are left to LLVM.
 bool gains_from_rounds_at_once(const ir::Op& loop) {
     constexpr int kMostOps = 80;
     const ir::Region& init = loop.regions[0];
@@ -165,7 +166,9 @@ void Emitter::emit_loop(const ir::Op& op) {
     region(op.regions[2]);
     branch_to(exits_.loop_step);
     builder_.SetInsertPoint(exits_.loop_step);
+    steps_ = true;
     region(op.regions[3]);
+    steps_ = false;
     if (since != nullptr) watch(op, since);
     llvm::BranchInst* back = builder_.CreateBr(header);
     const bool known = has_known_rounds(op);

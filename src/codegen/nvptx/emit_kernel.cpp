@@ -57,6 +57,9 @@ void Emitter::make_kernel(const char* entry) {
 
 // Extents are no negative numbers: tests of indices by the program and by the guard then become the same test.
 void Emitter::bound_extents() {
+    const auto grid_x = static_cast<unsigned>(function_.params.size() + offsetof(LaunchTail, grid_x) / 8);
+    const llvm::ConstantRange blocks(llvm::APInt(64, 1), llvm::APInt(64, kMostBlocks));
+    kernel_->addParamAttr(grid_x, llvm::Attribute::get(context_, llvm::Attribute::Range, blocks));
     std::map<ir::ValueId, std::int32_t> parameters;
     ir::walk(function_.body, [&](const ir::Op& op) {
         if (op.code == ir::Opcode::Param) parameters[op.result] = op.index;

@@ -35,8 +35,8 @@ Emitter::Access Emitter::access_of(const ir::Op& op, Thread& thread) {
             access.tests.back() =
                 builder_.CreateAnd(builder_.CreateICmpSGE(index, i64(0)), builder_.CreateICmpSLT(index, extent));
         if (access.tests.back() != nullptr)
-            access.inside = access.inside == nullptr ? access.tests.back()
-                                                     : builder_.CreateAnd(access.inside, access.tests.back());
+            access.inside =
+                access.inside == nullptr ? access.tests.back() : builder_.CreateAnd(access.inside, access.tests.back());
         if (axis + 1 == rank) {
             if (op.layout == ir::Layout::Dense || op.layout == ir::Layout::InnerDense) stride = i64(size_of(op.elem));
             if (op.layout == ir::Layout::InnerZero) stride = i64(0);

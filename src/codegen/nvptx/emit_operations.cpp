@@ -39,9 +39,7 @@ void Emitter::emit_op(const ir::Op& op) {
             case Opcode::BarrierReduce: emit_barrier(op, *thread); break;
             case Opcode::Fence: emit_fence(op, *thread); break;
             case Opcode::Print: emit_print(op, *thread); break;
-            case Opcode::Raise:
-                fault(*thread, op.line, kRaised, i64(op.index), {});
-                break;
+            case Opcode::Raise: fault(*thread, op.line, kRaised, i64(op.index), {}); break;
             default: thread->values[op.result] = value_of(op, *thread);
         }
     }
@@ -110,6 +108,8 @@ Emitter::Value* Emitter::value_of(const ir::Op& op, Thread& thread) {
 Emitter::Value* Emitter::without_overflow(const ir::Op& op, const std::vector<Value*>& operands) {
     constexpr int kMostBits = 62;
     if (op.operands.size() != 2 || dtype(op.operands[0]) != DType::Int64) return nullptr;
+    // A range ends where another step would leave the numbers there are.
+    if (steps_ && op.code == Opcode::Add) return builder_.CreateNSWAdd(operands[0], operands[1]);
     const int a = bits(op.operands[0]);
     const int b = bits(op.operands[1]);
     if (a > kMostBits || b > kMostBits) return nullptr;
@@ -147,7 +147,8 @@ Emitter::Value* Emitter::saturated(const ir::Op& op, Value* value, DType from) {
     const bool is_long = bits_of(to) == 64;
     const bool sign = is_signed(to) || bits_of(to) < 32;
     In::ID id = In::nvvm_f2i_rz;
-    if (is_long) id = wide ? (sign ? In::nvvm_d2ll_rz : In::nvvm_d2ull_rz) : (sign ? In::nvvm_f2ll_rz : In::nvvm_f2ull_rz);
+    if (is_long)
+        id = wide ? (sign ? In::nvvm_d2ll_rz : In::nvvm_d2ull_rz) : (sign ? In::nvvm_f2ll_rz : In::nvvm_f2ull_rz);
     if (!is_long) id = wide ? (sign ? In::nvvm_d2i_rz : In::nvvm_d2ui_rz) : (sign ? In::nvvm_f2i_rz : In::nvvm_f2ui_rz);
     Value* whole = builder_.CreateIntrinsic(id, {}, {value});
     whole = builder_.CreateSelect(builder_.CreateFCmpUNO(value, value), llvm::Constant::getNullValue(whole->getType()),

@@ -39,9 +39,8 @@ llvm::Function* Emitter::fault_function(std::size_t rank) {
     Value* own = builder.CreateOr(builder.CreateShl(argument(Block), 32), argument(ThreadNumber));
     const auto is_first = [&] {
         Value* launch = read(offsetof(DeviceScratch, fault_launch));
-        Value* before =
-            builder.CreateAnd(builder.CreateICmpEQ(launch, argument(Launch)),
-                              builder.CreateICmpULT(own, read(offsetof(DeviceScratch, fault_thread))));
+        Value* before = builder.CreateAnd(builder.CreateICmpEQ(launch, argument(Launch)),
+                                          builder.CreateICmpULT(own, read(offsetof(DeviceScratch, fault_thread))));
         return builder.CreateOr(builder.CreateICmpEQ(launch, builder.getInt64(0)), before);
     };
     llvm::BasicBlock* wait = make("wait");
@@ -111,9 +110,8 @@ void Emitter::emit_print(const ir::Op& op, const Thread& thread) {
     const auto field = [&](std::size_t offset) {
         return builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), report, offset);
     };
-    Value* begin =
-        builder_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, field(offsetof(DeviceReport, print_cursor)),
-                                 builder_.getInt64(words), llvm::Align(8), llvm::AtomicOrdering::Monotonic);
+    Value* begin = builder_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, field(offsetof(DeviceReport, print_cursor)),
+                                            builder_.getInt64(words), llvm::Align(8), llvm::AtomicOrdering::Monotonic);
     llvm::BasicBlock* room = block("room");
     llvm::BasicBlock* after = block("printed");
     builder_.CreateCondBr(builder_.CreateICmpULE(begin, builder_.getInt64(DeviceReport::kPrintWords - words)), room,

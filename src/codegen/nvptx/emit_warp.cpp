@@ -17,15 +17,15 @@ Emitter::Value* Emitter::warp(const ir::Op& op, const Thread& thread) {
         case Opcode::LaneId: return builder_.CreateIntrinsic(In::nvvm_read_ptx_sreg_laneid, {}, {});
         case Opcode::ActiveMask: {
             auto* type = llvm::FunctionType::get(builder_.getInt32Ty(), false);
-            llvm::CallInst* call = builder_.CreateCall(
-                llvm::InlineAsm::get(type, "activemask.b32 $0;", "=r", /*hasSideEffects=*/true));
+            llvm::CallInst* call =
+                builder_.CreateCall(llvm::InlineAsm::get(type, "activemask.b32 $0;", "=r", /*hasSideEffects=*/true));
             call->addFnAttr(llvm::Attribute::Convergent);
             return call;
         }
         case Opcode::Shuffle: return shuffled(op, thread);
         case Opcode::Vote: {
-            static constexpr In::ID kVotes[] = {In::nvvm_vote_all_sync, In::nvvm_vote_any_sync,
-                                                In::nvvm_vote_uni_sync, In::nvvm_vote_ballot_sync};
+            static constexpr In::ID kVotes[] = {In::nvvm_vote_all_sync, In::nvvm_vote_any_sync, In::nvvm_vote_uni_sync,
+                                                In::nvvm_vote_ballot_sync};
             return builder_.CreateIntrinsic(kVotes[op.index], {},
                                             {get(thread, op.operands[0]), get(thread, op.operands[1])});
         }

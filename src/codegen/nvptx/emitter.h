@@ -1,8 +1,9 @@
 // Kernel IR -> LLVM IR for NVIDIA GPUs: the code of one thread, with branches where the IR has structure.
 //
-// A kernel can also be emitted for several threads of the grid at once, which lie one block apart (kCoarse of them): each
-// operation is emitted for all of them before the next one, so that their loads are under way together. That is what it
-// takes to reach the memory's bandwidth; threads of a grid have no order among each other, so it changes nothing.
+// A kernel can also be emitted for several threads of the grid at once, which lie one block apart (kCoarse of them):
+// each operation is emitted for all of them before the next one, so that their loads are under way together. That is
+// what it takes to reach the memory's bandwidth; threads of a grid have no order among each other, so it changes
+// nothing.
 #pragma once
 
 #include <functional>
@@ -29,8 +30,8 @@ private:
         std::vector<llvm::AllocaInst*> variables;
         std::map<ir::ValueId, Value*> memory;  // arrays that the kernel makes, as pointers LLVM can follow
         Value* block_x = nullptr;
-        Value* exists = nullptr;   // null: it does
-        Value* assigns = nullptr;  // whether assignments take place; null: they do
+        Value* exists = nullptr;    // null: it does
+        Value* assigns = nullptr;   // whether assignments take place; null: they do
         std::vector<Value*> outer;  // assigns of the branches around
     };
     struct Access {
@@ -116,7 +117,8 @@ private:
     Exits exits_;
     static constexpr int kExtentBits = 48;
     std::set<ir::ValueId> extents_;  // parameters that are extents of arrays
-    int waiting_ = 0;  // loops around that wait for other threads
+    bool steps_ = false;             // the step of a counting loop is being emitted
+    int waiting_ = 0;                // loops around that wait for other threads
     llvm::BasicBlock* end_ = nullptr;
     std::vector<llvm::Constant*> tables_;
     llvm::GlobalVariable* shared_ = nullptr;

@@ -20,8 +20,8 @@
 #include <llvm/Transforms/Scalar/CorrelatedValuePropagation.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/GVN.h>
-#include <llvm/Transforms/Scalar/InferAlignment.h>
 #include <llvm/Transforms/Scalar/IndVarSimplify.h>
+#include <llvm/Transforms/Scalar/InferAlignment.h>
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/LoopRotation.h>
@@ -89,9 +89,8 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(int capability) {
     TREADLE_CHECK(found != nullptr, message);
     llvm::TargetOptions options;
     options.AllowFPOpFusion = llvm::FPOpFusion::Standard;  // fuse where an operation says so, nowhere else
-    return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(triple, chip.name, chip.features, options,
-                                                                           llvm::Reloc::PIC_, std::nullopt,
-                                                                           llvm::CodeGenOptLevel::Default));
+    return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
+        triple, chip.name, chip.features, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 
 void optimize(llvm::Module& module, llvm::TargetMachine& machine) {

@@ -86,7 +86,7 @@ void CpuStream::order_after_others() {
                 wait_for(stream, stream->submitted_);
         }
     } else if (blocking_ && scheduler_.default_stream != nullptr && !scheduler_.default_stream->idle()) {
-        wait_for(scheduler_.default_stream->shared_from_this(), scheduler_.default_stream->submitted_);
+        wait_for(scheduler_.default_stream->self(), scheduler_.default_stream->submitted_);
     }
 }
 
@@ -101,7 +101,7 @@ void CpuStream::pump() {
         Item& head = queue_.front();
         if (head.work) {
             running_ = true;
-            scheduler_.pool.submit([self = shared_from_this()] {
+            scheduler_.pool.submit([self = self()] {
                 std::unique_lock lock(self->scheduler_.mutex);
                 Item item = std::move(self->queue_.front());
                 self->queue_.pop_front();
@@ -115,7 +115,7 @@ void CpuStream::pump() {
             return;
         }
         if (head.other->completed_ < head.count) {
-            head.other->waiters_.push_back(shared_from_this());
+            head.other->waiters_.push_back(self());
             return;
         }
         queue_.pop_front();
@@ -272,7 +272,7 @@ void CpuStream::record(const std::shared_ptr<Event>& event) {
     Scheduler::check_process();
     const auto own = std::static_pointer_cast<CpuEvent>(event);
     const std::lock_guard lock(scheduler_.mutex);
-    own->stream_ = shared_from_this();
+    own->stream_ = self();
     if (may_run_now()) {
         own->count_ = completed_;
         own->time_ = Clock::now();

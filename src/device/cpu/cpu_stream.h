@@ -36,7 +36,7 @@ public:
     ThreadPool pool;
 };
 
-class CpuStream final : public Stream, public std::enable_shared_from_this<CpuStream> {
+class CpuStream final : public Stream {
 public:
     CpuStream(Scheduler& scheduler, bool blocking, std::uint64_t handle)
         : scheduler_(scheduler), blocking_(blocking), handle_(handle) {}
@@ -57,6 +57,8 @@ public:
     void throw_fault();
 
 private:
+    std::shared_ptr<CpuStream> self() { return std::static_pointer_cast<CpuStream>(shared_from_this()); }
+
     friend class CpuEvent;
     friend class CpuDevice;
     struct Item {

@@ -215,8 +215,7 @@ void CudaDevice::synchronize() {
 bool CudaDevice::wait_for(std::chrono::milliseconds limit) {
     const auto end = std::chrono::steady_clock::now() + limit;
     for (const auto& stream : all_streams()) {
-        const auto left =
-            std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
         if (!stream->wait_for(std::max(left, std::chrono::milliseconds(0)))) return false;
     }
     return true;

@@ -151,8 +151,8 @@ std::string link_images(const std::vector<std::string>& images, const std::vecto
     CuResult result = kSuccess;
     for (std::size_t i = 0; i < images.size() && result == kSuccess; ++i) {
         const std::size_t size = images[i].size() + (are_ptx[i] ? 1 : 0);
-        result = cu.link_add_data(state, are_ptx[i] ? kPtx : kCubin, const_cast<char*>(images[i].c_str()), size, "image",
-                                  0, nullptr, nullptr);
+        result = cu.link_add_data(state, are_ptx[i] ? kPtx : kCubin, const_cast<char*>(images[i].c_str()), size,
+                                  "image", 0, nullptr, nullptr);
     }
     void* linked = nullptr;
     std::size_t size = 0;

@@ -69,7 +69,7 @@ struct ForeignLaunch {
     std::uint32_t cluster[3] = {0, 0, 0};  // zeros: none
     std::uint32_t shared_bytes = 0;
     bool cooperative = false;
-    std::span<void*> values;           // one pointer to each parameter's value
+    std::span<void*> values;  // one pointer to each parameter's value
     std::span<Storage* const> uses;
 };
 void launch(const ForeignKernel& kernel, Stream& stream, const ForeignLaunch& launch);

@@ -156,8 +156,9 @@ void CudaStream::copy(void* to, const void* from, std::size_t size_bytes, std::s
     if (size_bytes == 0) return;
     const ContextScope scope(device_.context());
     use(uses);
-    check(driver().memcpy_async(reinterpret_cast<CuPointer>(to), reinterpret_cast<CuPointer>(from), size_bytes, stream_),
-          "cuMemcpyAsync");
+    check(
+        driver().memcpy_async(reinterpret_cast<CuPointer>(to), reinterpret_cast<CuPointer>(from), size_bytes, stream_),
+        "cuMemcpyAsync");
 }
 
 void CudaStream::host(std::function<void()> work, std::span<Storage* const> uses) {

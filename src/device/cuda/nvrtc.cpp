@@ -70,12 +70,14 @@ void use_nvrtc(const std::string& path) {
     const std::lock_guard lock(mutex);
     if (library != nullptr) return;
     void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr) throw Error(ErrorKind::Unsupported, "[compile] NVRTC cannot be opened: " + std::string(dlerror()));
+    if (handle == nullptr)
+        throw Error(ErrorKind::Unsupported, "[compile] NVRTC cannot be opened: " + std::string(dlerror()));
     auto found = std::make_unique<Functions>();
     const auto find = [&](auto& member, const char* symbol) {
         member = reinterpret_cast<std::remove_reference_t<decltype(member)>>(dlsym(handle, symbol));
         if (member == nullptr)
-            throw Error(ErrorKind::Unsupported, "[compile] NVRTC in " + path + " has no " + symbol + ": expected version 11.2 or newer");
+            throw Error(ErrorKind::Unsupported,
+                        "[compile] NVRTC in " + path + " has no " + symbol + ": expected version 11.2 or newer");
     };
     find(found->version, "nvrtcVersion");
     find(found->error_string, "nvrtcGetErrorString");
@@ -119,8 +121,8 @@ CppResult compile_cpp(const CppRequest& request) {
     result.log = text_of(raw, rtc.log_size, rtc.log, "nvrtcGetProgramLog");
     while (!result.log.empty() && (result.log.back() == '\0' || result.log.back() == '\n')) result.log.pop_back();
     if (status != 0) {
-        throw Error(ErrorKind::Compile, "[compile] CUDA C++: " + std::string(rtc.error_string(status)) + "\n" +
-                                            result.log);
+        throw Error(ErrorKind::Compile,
+                    "[compile] CUDA C++: " + std::string(rtc.error_string(status)) + "\n" + result.log);
     }
     for (const std::string& expression : request.expressions) {
         const char* name = nullptr;
