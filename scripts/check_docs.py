@@ -13,7 +13,7 @@ from pathlib import Path
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
-SKIPPED = {"build", ".venv", ".git", "node_modules"}
+SKIPPED = {".pack", "build", ".venv", ".git", "node_modules"}
 
 
 def check_file(file: Path, root: Path) -> list[str]:

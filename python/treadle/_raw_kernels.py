@@ -102,8 +102,8 @@ class RawKernel:
 
 
 class RawModule:
-    """Several kernels and variables in CUDA C++ (``code``) or in a file of PTX or a cubin (``path``). name_expressions: C++ functions and
-    templates' instances that ``get_function`` knows by these names.
+    """Several kernels and variables in CUDA C++ (``code``) or in a file of PTX or a cubin (``path``). name_expressions: C++ functions
+    and templates' instances that ``get_function`` knows by these names.
 
     Raises: TypeError unless one of code and path is given; otherwise as RawKernel."""
 

@@ -36,9 +36,8 @@ def examine() -> tuple[list[tuple[str, str]], list[str]]:
                 f"{name} is of CUDA {min(majors)}, newer than the driver's {major}: {pathfinder.install_hint(name, major)}"
             )
         elif name in ("nvrtc", "nvjitlink", "cudart") and len(majors) > 1:
-            advice.append(
-                f"{name} is there in {len(majors)} major versions ({', '.join(map(str, sorted(majors)))}); {chosen and chosen.path} is used"
-            )
+            versions = ", ".join(map(str, sorted(majors)))
+            advice.append(f"{name} is there in several major versions ({versions}); {chosen and chosen.path} is used")
     headers = pathfinder.find_headers()
     rows.append(("headers", headers or "not found (CUDA C++ can include none of CUDA's)"))
     if not problem and headers is None:

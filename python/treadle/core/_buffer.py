@@ -12,8 +12,8 @@ from treadle.core._stream import Stream
 
 
 class Buffer:
-    """Bytes of memory of a device or of page-locked memory of the host. Kernels take it as a pointer; arrays of other libraries share it
-    through DLPack."""
+    """Bytes of memory of a device or of page-locked memory of the host. Kernels take it as a pointer; arrays of other libraries share
+    it through DLPack."""
 
     def __init__(self, array: Any, resource: Any, host: bool = False) -> None:
         self._array = array

@@ -136,8 +136,7 @@ class ObjectCode:
     def get_kernel(self, name: str) -> Kernel:
         """A kernel by its symbol, or by the name expression that was asked for. Raises DeviceError where there is none, or the driver
         refuses the code."""
-        symbol = self._symbols.get(name, name)
-        return Kernel(self._loaded().kernel(symbol.decode() if isinstance(symbol, bytes) else symbol), self)
+        return Kernel(self._loaded().kernel(self._symbols.get(name, name)), self)
 
     def __repr__(self) -> str:
         return f"<ObjectCode {self._name or 'unnamed'}: {self._code_type}, {len(self._code)} bytes>"

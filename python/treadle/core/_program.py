@@ -54,11 +54,11 @@ class Program:
         """Compiled code of "cubin" or "ptx".
 
         Args: name_expressions: templates' instances and C++ functions whose kernels are asked for by these names later; logs: a text
-        stream that takes the compiler's remarks; cache: where compiled code is looked for and kept (any mapping from keys to code, such
-        as ``utils.FileStreamProgramCache``); by default Treadle's own on the disk.
+        stream that takes the compiler's remarks; cache: where compiled code is looked for and kept (any mapping from keys to code,
+        such as ``utils.FileStreamProgramCache``); by default Treadle's own on the disk.
 
-        Raises: ValueError for another target; CompileError with the compiler's log; UnsupportedError, a NotImplementedError, where NVRTC
-        is missing, and where there is no GPU for a cubin, or for PTX without ``arch``.
+        Raises: ValueError for another target; CompileError with the compiler's log; UnsupportedError, a NotImplementedError, where
+        NVRTC is missing, and where there is no GPU for a cubin, or for PTX without ``arch``.
         """
         if target_type not in ("cubin", "ptx"):
             raise ValueError(f"compile: target_type: expected 'cubin' or 'ptx', got {target_type!r}")

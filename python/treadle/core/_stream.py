@@ -157,7 +157,7 @@ class _DefaultStream(Stream):
         self._options = None
 
     @property
-    def _native(self) -> Any:  # type: ignore[override]
+    def _native(self) -> Any:
         return _treadle.stream_of(self._number)
 
     @property

@@ -22,7 +22,7 @@ def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order
     itemsize = np.dtype(dtype).itemsize
     if strides is None:
         memory = _page_locked(itemsize * int(np.prod(extents, dtype=np.int64)))
-        return np.ndarray(shape, dtype, buffer=memory, order=order)  # type: ignore[call-overload]
+        return np.ndarray(shape, dtype, buffer=memory, order="C" if order == "C" else "F")
     steps = np.atleast_1d(strides)
     reach = itemsize + int(((extents - 1) * steps).sum()) if extents.all() else 0
     return np.ndarray(shape, dtype, buffer=_page_locked(reach), strides=tuple(steps))

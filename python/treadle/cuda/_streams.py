@@ -224,8 +224,8 @@ def per_thread_default_stream() -> Stream:
 
 
 def external_stream(ptr: int) -> Stream:
-    """The stream with a handle: of Treadle, or on a GPU of another library, which must keep it alive. Raises TypeError for anything but
-    an integer; on the CPU device, which has no other streams than Treadle's, ValueError for an unknown handle."""
+    """The stream with a handle: of Treadle, or on a GPU of another library, which must keep it alive. Raises TypeError for anything
+    but an integer; on the CPU device, which has no other streams than Treadle's, ValueError for an unknown handle."""
     if not isinstance(ptr, int):
         raise TypeError(f"external_stream: ptr: expected an integer, got {type(ptr).__name__}")
     if ptr in (0, 1):  # CUDA's numbers for the default stream
