@@ -21,14 +21,23 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT = 50 << 20
-PARTS = ("python/treadle", "tests", "bench/gpu", "examples", "pyproject.toml", "scripts/gpu.py", "docs")
+PARTS = (
+    "python/treadle",
+    "tests",
+    "bench/gpu",
+    "examples",
+    "pyproject.toml",
+    "scripts/gpu.py",
+    "src/library/accuracy.json",
+)
 CASES = ("latency", "bandwidth", "simt")
 
 
 def pack(target: Path) -> None:
     """Copies what is needed, libraries without their symbols."""
     shutil.rmtree(target, ignore_errors=True)
-    skip = shutil.ignore_patterns("__pycache__", "_prefill", "*.pyc", "cpp")
+    # Tests of the source tree and its pages stay here.
+    skip = shutil.ignore_patterns("__pycache__", "_prefill", "*.pyc", "cpp", "test_scripts.py", "test_guide.py")
     for part in PARTS:
         source = ROOT / part
         (target / part).parent.mkdir(parents=True, exist_ok=True)

@@ -24,7 +24,7 @@ struct Artifact {
     bool blocks_wait = false;    // for each other: all of a grid must be under way at once
     bool meets_grid = false;     // a cooperative launch
     bool reports = false;        // may tell the host of faults or print; of GPU kernels
-    bool coarse = false;         // has an entry that runs several blocks in one; of GPU kernels
+    bool coarse = false;         // a block of the device runs several of the grid; of GPU kernels
     bool shares_memory = false;  // has shared arrays
     Lanes lanes = Lanes::Line;
     int shared_bytes = 0;  // of arrays whose size the kernel says

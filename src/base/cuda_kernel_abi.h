@@ -54,9 +54,10 @@ struct LaunchTail {
 };
 inline constexpr std::size_t kTailWords = sizeof(LaunchTail) / 8;
 
-// The entry that runs one block of the program's grid in each block of the device, and the one that runs kCoarse.
 inline constexpr const char* kDeviceEntry = "treadle_kernel";
-inline constexpr const char* kCoarseEntry = "treadle_coarse";
+// How many blocks of the program's grid a block of the device runs in kernels made for large grids. These should still
+// fill the GPU twice over.
 inline constexpr int kCoarse = 4;
+inline constexpr std::int64_t kCoarseThreadsPerMultiprocessor = 4096;
 
 }  // namespace treadle

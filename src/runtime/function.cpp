@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/cuda_kernel_abi.h"
 #include "base/error.h"
 
 namespace treadle::runtime {
@@ -219,6 +220,9 @@ CompileOptions Function::options_for(const LaunchShape& shape) const {
         const std::int64_t threads = shape.block[0] * shape.block[1] * shape.block[2];
         // The tree of a reduction halves its block, whatever size that has.
         if (options.strict_types) options.block = {};
+        const std::int64_t blocks = shape.grid[0] * shape.grid[1] * shape.grid[2];
+        options.coarse = blocks * threads / kCoarse >=
+                         kCoarseThreadsPerMultiprocessor * device::current_device().attributes().multiprocessors;
         options.most_threads = threads <= 256 ? 256 : threads <= 512 ? 512 : 1024;
         return options;
     }

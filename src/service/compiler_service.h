@@ -40,6 +40,7 @@ struct CompileOptions {
     BlockDims block{};        // threads of a block where the kernel is made for one shape, else zeros
     int cuda_capability = 0;  // of the GPU that it is for, 10 * major + minor; 0: this machine's CPU
     int most_threads = 1024;  // of a block on a GPU
+    bool coarse = false;      // for a large grid: a block of the GPU may run several of the program's
     // Which extents of the array arguments are equal: for each, in order, the number of the first one that is. Empty:
     // nothing is known. Tests of indices that one extent bounds then stand for those of the others.
     std::string equal_extents;

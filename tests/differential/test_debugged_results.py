@@ -11,6 +11,8 @@ import pytest
 import treadle as td
 from treadle import cuda
 
+pytestmark = pytest.mark.cpu("kernels are debugged on the CPU device")
+
 
 def debugged(kernel, blocks, threads, *args, shared=0, **where):
     """Runs a launch under pdb, whose user continues at once; what pdb writes."""

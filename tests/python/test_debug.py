@@ -13,6 +13,8 @@ import treadle as td
 from treadle import cuda
 from treadle.errors import DeviceError, DivergentBarrierError, UnsupportedError
 
+pytestmark = pytest.mark.cpu("kernels are debugged on the CPU device")
+
 
 def line_of(kernel, text):
     """The number of the one line of a kernel that holds a text."""

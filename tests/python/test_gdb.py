@@ -17,6 +17,8 @@ import numpy as np
 import treadle as td
 from treadle import cuda
 
+pytestmark = pytest.mark.cpu("kernels are debugged on the CPU device")
+
 
 @cuda.jit(device=True)
 def scaled(a, factor):

@@ -12,6 +12,8 @@ import pytest
 
 import treadle
 
+pytestmark = pytest.mark.cpu("kernels are debugged on the CPU device")
+
 GUIDE = Path(__file__).resolve().parents[2] / "docs/guide"
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```", re.DOTALL | re.MULTILINE)
 PAGES = sorted(GUIDE.glob("*.md"))

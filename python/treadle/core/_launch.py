@@ -23,9 +23,9 @@ def _dims(name: str, value: Any) -> tuple[int, int, int]:
 
 @dataclass
 class LaunchConfig:
-    """grid, block: threads' blocks, and threads of a block, in one to three dimensions; cluster: blocks of a cluster (compute
-    capability 9.0 and later), where the grid counts clusters; shmem_size: bytes of shared memory beside the kernel's own; is_cooperative: all
-    blocks run at once. Raises TypeError, ValueError."""
+    """grid, block: blocks of the grid and threads of a block, in one to three dimensions; cluster: blocks of a cluster (compute
+    capability 9.0 and later), where the grid counts clusters; shmem_size: bytes of shared memory beside the kernel's own;
+    is_cooperative: all blocks run at once. Raises TypeError, ValueError."""
 
     grid: Any = 1
     cluster: Any = None

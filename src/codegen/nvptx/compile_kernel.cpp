@@ -35,9 +35,8 @@ Kernel compile_kernel(const ir::Function& function, const KernelOptions& options
     module.setTargetTriple(machine.getTargetTriple().str());
     module.setDataLayout(machine.createDataLayout());
     Emitter emitter(module, function, options.threads_per_block, options.block);
-    emitter.run(kDeviceEntry, 1);
-    result.coarse = can_coarsen(function);
-    if (result.coarse) emitter.run(kCoarseEntry, kCoarse);
+    result.coarse = options.coarse && can_coarsen(function);
+    emitter.run(kDeviceEntry, result.coarse ? kCoarse : 1);
     if (output == Output::LlvmBefore) {
         result.text = text_of(module);
         return result;

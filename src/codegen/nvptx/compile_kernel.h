@@ -10,6 +10,7 @@ namespace treadle::codegen::nvptx {
 struct KernelOptions {
     int capability = 90;           // 10 * major + minor
     int threads_per_block = 1024;  // the most that it is launched with
+    bool coarse = false;           // emit what runs several blocks in one, where the kernel allows it
     BlockDims block{};             // the only shape of block that it is launched with; zeros: any
 };
 
@@ -17,7 +18,7 @@ enum class Output { Ptx, LlvmBefore, LlvmAfter };
 
 struct Kernel {
     std::string text;
-    bool coarse = false;  // has the entry that runs several blocks in one
+    bool coarse = false;  // runs several blocks in one
 };
 
 Kernel compile_kernel(const ir::Function& function, const KernelOptions& options, Output output = Output::Ptx);

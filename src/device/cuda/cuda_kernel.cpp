@@ -23,12 +23,12 @@ CudaKernel::CudaKernel(CudaDevice& device, const Artifact& artifact, std::shared
     code_bytes = artifact.object.size();
     meets_grid = artifact.meets_grid;
     reports = artifact.reports;
+    coarse = artifact.coarse;
     debug = std::move(source);
     const Driver& cu = driver();
     const ContextScope scope(device.context());
     check(cu.module_load_data(&module_, artifact.object.data()), "cuModuleLoadData");
     check(cu.module_get_function(&function, module_, kDeviceEntry), "cuModuleGetFunction");
-    if (artifact.coarse) check(cu.module_get_function(&coarse, module_, kCoarseEntry), "cuModuleGetFunction");
     check(cu.func_get_attribute(&registers, kRegisters, function), "cuFuncGetAttribute");
     check(cu.func_get_attribute(&local_bytes, kLocalBytes, function), "cuFuncGetAttribute");
     check(cu.func_get_attribute(&max_threads, kMaxThreadsOfFunction, function), "cuFuncGetAttribute");

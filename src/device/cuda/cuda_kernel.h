@@ -14,7 +14,7 @@ public:
     ~CudaKernel() override;
 
     CuFunction function = nullptr;
-    CuFunction coarse = nullptr;  // runs kCoarse blocks in one; null where there is none
+    bool coarse = false;  // runs kCoarse blocks in one
     bool meets_grid = false;
     bool reports = false;  // may tell the host something
     int number = 0;        // of those that report

@@ -16,9 +16,6 @@ namespace {
 
 constexpr unsigned kMappedHostMemory = 2;
 
-// A coarse grid should still fill the GPU this many times over.
-constexpr std::int64_t kCoarseThreadsPerMultiprocessor = 4096;
-
 std::uint64_t patience_ns() {
     static const std::uint64_t limit = [] {
         const char* given = std::getenv("TREADLE_WATCHDOG");
@@ -108,7 +105,6 @@ void CudaStream::check_cooperative(const CudaKernel& kernel, const Launch& launc
 void CudaStream::launch(const Launch& launch) {
     const auto& kernel = static_cast<const CudaKernel&>(*launch.kernel);
     const std::int64_t blocks = std::int64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
-    const std::int64_t threads = std::int64_t{launch.block[0]} * launch.block[1] * launch.block[2];
     if (blocks == 0) return;
     const Driver& cu = driver();
     const ContextScope scope(device_.context());
@@ -127,18 +123,13 @@ void CudaStream::launch(const Launch& launch) {
     const std::size_t shared =
         static_cast<std::size_t>(launch.shared_bytes) + (static_cast<std::size_t>(kernel.shared_bytes) + 63) / 64 * 64;
     auto grid_x = static_cast<unsigned>(launch.grid[0]);
-    CuFunction function = kernel.function;
-    if (kernel.coarse != nullptr &&
-        blocks * threads / kCoarse >= kCoarseThreadsPerMultiprocessor * device_.attributes().multiprocessors) {
-        function = kernel.coarse;
-        grid_x = (grid_x + kCoarse - 1) / kCoarse;
-    }
+    if (kernel.coarse) grid_x = (grid_x + kCoarse - 1) / kCoarse;
     const auto extent = [](const std::int32_t* dims, int d) { return static_cast<unsigned>(dims[d]); };
     if (kernel.meets_grid) {
         check_cooperative(kernel, launch, shared);
         SmallVector<void*, 64> places(words.size());
         for (std::size_t i = 0; i < words.size(); ++i) places[i] = &words[i];
-        check(cu.launch_cooperative_kernel(function, grid_x, extent(launch.grid, 1), extent(launch.grid, 2),
+        check(cu.launch_cooperative_kernel(kernel.function, grid_x, extent(launch.grid, 1), extent(launch.grid, 2),
                                            extent(launch.block, 0), extent(launch.block, 1), extent(launch.block, 2),
                                            static_cast<unsigned>(shared), stream_, places.begin()),
               "cuLaunchCooperativeKernel");
@@ -146,9 +137,9 @@ void CudaStream::launch(const Launch& launch) {
     }
     std::size_t size_bytes = 8 * words.size();
     void* extra[] = {reinterpret_cast<void*>(1), words.begin(), reinterpret_cast<void*>(2), &size_bytes, nullptr};
-    check(cu.launch_kernel(function, grid_x, extent(launch.grid, 1), extent(launch.grid, 2), extent(launch.block, 0),
-                           extent(launch.block, 1), extent(launch.block, 2), static_cast<unsigned>(shared), stream_,
-                           nullptr, extra),
+    check(cu.launch_kernel(kernel.function, grid_x, extent(launch.grid, 1), extent(launch.grid, 2),
+                           extent(launch.block, 0), extent(launch.block, 1), extent(launch.block, 2),
+                           static_cast<unsigned>(shared), stream_, nullptr, extra),
           "cuLaunchKernel");
 }
 

@@ -1,0 +1,140 @@
+"""Code for GPUs, on machines without one: what it looks like, and that NVIDIA's assembler takes it where it is installed."""
+
+import importlib.util
+import math
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from treadle import cuda
+from treadle.errors import UnsupportedError
+
+CHIPS = (75, 80, 86, 89, 90)
+BENCH = Path(__file__).resolve().parents[2] / "bench/gpu/kernels.py"
+
+
+def assembler():
+    """ptxas of a toolkit or a wheel; None where there is none."""
+    found = [shutil.which("ptxas"), "/usr/local/cuda/bin/ptxas"]
+    found += [str(file) for folder in sys.path for file in Path(folder or ".").glob("nvidia/*/bin/ptxas")]
+    return next((path for path in found if path and Path(path).is_file()), None)
+
+
+@pytest.fixture(scope="module")
+def kernels():
+    spec = importlib.util.spec_from_file_location("treadle_bench_kernels", BENCH)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.define(cuda, math)
+
+
+def array(rank, dtype="float32"):
+    return ("array", dtype, rank, 1)
+
+
+LINE, PLANE = array(1), array(2)
+WHOLE = array(1, "int32")
+REAL, COUNT = ("scalar", "float32"), ("scalar", "int32")
+SIGNATURES = {
+    "vecadd": (LINE, LINE, LINE),
+    "saxpy": (REAL, LINE, LINE, LINE),
+    "fused": (LINE, LINE, LINE),
+    "mandelbrot": (array(2, "int32"), COUNT),
+    "nbody": (LINE,) * 5,
+    "black_scholes": (LINE,) * 4,
+    "matmul_naive": (PLANE,) * 3,
+    "matmul_tiled": (PLANE,) * 3,
+    "stencil": (PLANE, PLANE),
+    "convolution": (PLANE,) * 3,
+    "transpose": (PLANE, PLANE),
+    "reduce_tree": (LINE, LINE),
+    "reduce_shuffle": (LINE, LINE),
+    "block_scan": (LINE, LINE),
+    "histogram": (WHOLE, WHOLE),
+    "bitonic": (WHOLE,),
+    "csr": (WHOLE, WHOLE, LINE, LINE, LINE),
+    "monte_carlo": (array(1, "uint32"), COUNT, WHOLE),
+}
+
+
+def ptx(kernel, types, capability=90, block=(256, 1, 1), equal=(), coarse=False):
+    return kernel._ready().dump(list(types), "asm", block, capability, list(equal), coarse)
+
+
+def count(text, pattern):
+    return len(re.findall(pattern, text))
+
+
+@pytest.mark.skipif(assembler() is None, reason="ptxas is not installed")
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_the_assembler_takes_it(kernels, name, tmp_path):
+    for capability in CHIPS:
+        for coarse in (False, True):
+            file = tmp_path / "kernel.ptx"
+            file.write_text(ptx(getattr(kernels, name), SIGNATURES[name], capability, coarse=coarse))
+            command = [assembler(), f"-arch=sm_{capability}", "-o", "/dev/null", str(file)]
+            result = subprocess.run(command, capture_output=True, text=True, check=False)
+            # A newer assembler may have given up the oldest chips.
+            if result.returncode and "is not defined for option 'gpu-name'" in result.stderr:
+                continue
+            assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("capability", CHIPS)
+def test_targets(kernels, capability):
+    assert f".target sm_{capability}" in ptx(kernels.vecadd, SIGNATURES["vecadd"], capability)
+
+
+def test_newer_chips_run_the_code_of_the_newest_known_one(kernels):
+    assert ".target sm_90" in ptx(kernels.vecadd, SIGNATURES["vecadd"], 120)
+    with pytest.raises(UnsupportedError, match=r"capability 7\.5 or newer, got 7\.0"):
+        ptx(kernels.vecadd, SIGNATURES["vecadd"], 70)
+
+
+def test_guards_of_unequal_arrays_stay(kernels):
+    text = ptx(kernels.vecadd, SIGNATURES["vecadd"])
+    assert count(text, r"ld\.global\.f32") == 2 and count(text, r"setp") >= 3
+
+
+@pytest.mark.parametrize(
+    ("name", "equal", "tests", "loads"),
+    [("vecadd", (0, 0, 0), 1, 2), ("fused", (0, 0, 0), 1, 2), ("stencil", (0, 1, 0, 1), 4, 5)],
+)
+def test_equal_extents_leave_the_tests_of_the_program(kernels, name, equal, tests, loads):
+    text = ptx(getattr(kernels, name), SIGNATURES[name], equal=equal)
+    assert (count(text, r"setp"), count(text, r"ld\.global\.f32")) == (tests, loads), text
+
+
+def test_loops_have_no_guards_left(kernels):
+    text = ptx(kernels.matmul_naive, SIGNATURES["matmul_naive"], equal=(0,) * 6)
+    # Four rounds at once and the rest of the rounds, two loads each.
+    assert count(text, r"ld\.global\.f32") == 10 and count(text, r"fma\.rn\.f32") == 5
+    text = ptx(kernels.matmul_tiled, SIGNATURES["matmul_tiled"], block=(16, 16, 1), equal=(0,) * 6)
+    assert count(text, r"bar\.sync") == 2 and count(text, r"fma\.rn\.f32") == 16
+    assert count(text, r"ld\.shared\.v4\.f32") == 4, "a row of sixteen is four loads"
+
+
+def test_coarse_kernels_load_before_they_store(kernels):
+    text = ptx(kernels.vecadd, SIGNATURES["vecadd"], equal=(0, 0, 0), coarse=True)
+    order = re.findall(r"\b(ld|st)\.global", text)
+    runs = re.sub(r"(.)\1*", lambda run: f"{run[0][0]}{len(run[0])} ", "".join(kind[0] for kind in order))
+    assert "l8 s4" in runs, runs
+    # Kernels whose threads depend on each other stay as they are.
+    for name in ("matmul_tiled", "histogram", "reduce_shuffle", "nbody"):
+        types = SIGNATURES[name]
+        assert ptx(getattr(kernels, name), types, coarse=True) == ptx(getattr(kernels, name), types)
+
+
+def test_sums_of_products_contract_as_asked():
+    def dot(x, y, out):
+        i = cuda.grid(1)
+        out[i] = x[i] * y[i] + out[i]
+
+    types = [LINE] * 3
+    assert count(ptx(cuda.jit(dot), types, equal=(0, 0, 0)), r"fma\.rn\.f32") == 1
+    text = ptx(cuda.jit(fmad=False)(dot), types, equal=(0, 0, 0))
+    assert count(text, r"fma") == 0 and count(text, r"mul\.rn\.f32") == 1 and count(text, r"add\.rn\.f32") == 1
