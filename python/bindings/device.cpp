@@ -38,6 +38,7 @@ nb::tuple memory_use() {
 }
 
 std::atomic<bool> ending{false};
+std::atomic<int> taking_the_lock{0};  // threads that come back from a wait
 const std::thread::id kMainThread = std::this_thread::get_id();
 
 // Hands what kernels printed to Python, which formats it.
@@ -73,6 +74,12 @@ void interpreter_ends() {
         }
     }
     ending = true;
+    // A thread that is about to take the lock gets it now: once the interpreter ends it would be ended inside our code.
+    PyThreadState* const state = PyEval_SaveThread();
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+    while (taking_the_lock > 0 && std::chrono::steady_clock::now() < limit)
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+    PyEval_RestoreThread(state);
 }
 
 void synchronize_stream(device::Stream& stream) {
@@ -89,6 +96,20 @@ nb::dict counts_of(const device::Counters& counters) {
 }
 nb::dict counts() { return counts_of(device::counters()); }
 nb::dict counts_of_stream(const device::Stream& stream) { return counts_of(stream.counted); }
+
+void synchronize_event(device::Event& event) {
+    wait_interruptibly([&](std::chrono::milliseconds limit) {
+        using Clock = std::chrono::steady_clock;
+        const auto begin = Clock::now();
+        while (!event.query()) {
+            const auto spent = Clock::now() - begin;
+            if (spent > limit) return false;
+            if (spent > std::chrono::microseconds(200)) std::this_thread::sleep_for(std::chrono::microseconds(50));
+        }
+        return true;
+    });
+    event.synchronize();
+}
 
 void release_cached_memory() { device::current_device().release_cached_memory(); }
 std::shared_ptr<device::Stream> default_stream() { return device::current_device().default_stream(); }
@@ -108,12 +129,16 @@ std::shared_ptr<device::Event> create_event() { return device::current_device().
 UnlockedWait::UnlockedWait() : state_(PyEval_SaveThread()) {}
 
 UnlockedWait::~UnlockedWait() {
-    while (ending && std::this_thread::get_id() != kMainThread) std::this_thread::sleep_for(std::chrono::seconds(1));
+    ++taking_the_lock;
+    if (ending && std::this_thread::get_id() != kMainThread) {
+        --taking_the_lock;
+        while (true) std::this_thread::sleep_for(std::chrono::seconds(1));
+    }
     PyEval_RestoreThread(state_);
+    --taking_the_lock;
 }
 
 void bind_device(nb::module_& module) {
-    const nb::call_guard<UnlockedWait> unlocked;
     nb::module_::import_("atexit").attr("register")(nb::cpp_function(&interpreter_ends));
     nb::class_<device::Stream>(module, "Stream")
         .def("synchronize", &synchronize_stream)
@@ -123,7 +148,7 @@ void bind_device(nb::module_& module) {
         .def_prop_ro("handle", &device::Stream::handle)
         .def_prop_ro("counts", &counts_of_stream);
     nb::class_<device::Event>(module, "Event")
-        .def("synchronize", &device::Event::synchronize, unlocked)
+        .def("synchronize", &synchronize_event)
         .def("query", &device::Event::query)
         .def("elapsed_ms", &device::Event::elapsed_ms, nb::arg("since"));
     module.def("attributes", &attributes);

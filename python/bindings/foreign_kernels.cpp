@@ -49,6 +49,7 @@ public:
         } else if (value.is_none()) {
             pointer(nullptr, "None");
         } else if (nb::hasattr(value, "_array")) {
+            if (value.attr("_array").is_none()) refuse("a buffer that is not closed", "a closed one");
             add(value.attr("_array"));
         } else if (!foreign(value)) {
             bytes(value);
@@ -138,7 +139,14 @@ private:
 
 void read(nb::handle dims, std::uint32_t* into) {
     const array::Dims values = to_dims(dims);
-    for (std::size_t d = 0; d < 3 && d < values.size(); ++d) into[d] = static_cast<std::uint32_t>(values[d]);
+    for (std::size_t d = 0; d < 3 && d < values.size(); ++d) {
+        if (values[d] < 1 || values[d] > 0x7fffffff) {
+            throw_device_error("CUDA_ERROR_INVALID_VALUE",
+                               "[launch] grid, block and cluster: expected 1 to 2147483647 in dimension " +
+                                   std::to_string(d) + ", got " + std::to_string(values[d]));
+        }
+        into[d] = static_cast<std::uint32_t>(values[d]);
+    }
 }
 
 void launch(const ForeignKernel& self, std::shared_ptr<device::Stream> stream, nb::handle grid, nb::handle block,

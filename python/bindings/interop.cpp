@@ -140,12 +140,22 @@ Described described(const nb::dict& facts) {
     }
     if (!PyTuple_Check(item("data").ptr()) || PyTuple_Size(item("data").ptr()) != 2)
         throw Error(ErrorKind::Type, "__cuda_array_interface__: data: expected (address, read only)");
+    if (nb::cast<bool>(nb::bool_(item("data")[1])))
+        throw Error(ErrorKind::Type,
+                    "__cuda_array_interface__: expected memory that may be written, got read-only data");
+    if (!item("mask").is_none()) throw Error(ErrorKind::Type, "__cuda_array_interface__: mask: expected None");
     Described result{};
     ForeignView& view = result.view;
     view.dtype = to_dtype(item("typestr"));
     view.shape = to_dims(item("shape"));
     const nb::object strides = item("strides");
     view.strides = strides.is_none() ? array::dense_strides(view.shape, view.dtype) : to_dims(strides);
+    for (const std::int64_t extent : view.shape) {
+        if (extent < 0)
+            throw Error(ErrorKind::Argument, "__cuda_array_interface__: shape: expected no negative extent");
+    }
+    if (view.strides.size() != view.shape.size())
+        throw Error(ErrorKind::Argument, "__cuda_array_interface__: strides: expected as many as extents");
     view.data = reinterpret_cast<char*>(nb::cast<std::uint64_t>(item("data")[0]));
     view.device = {interop::kDlCuda, device::current_device_index()};
     const nb::object stream = item("stream");
@@ -193,6 +203,11 @@ nb::object to_dlpack(const Array& self, bool versioned) {
 template <class Managed>
 Array take(nb::handle capsule, const char* name, const char* used) {
     auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), name));
+    if constexpr (requires { managed->flags; }) {
+        if ((managed->flags & interop::kDlReadOnly) != 0)
+            throw nb::buffer_error(
+                "from_dlpack: expected memory that may be written, got a read-only array: ask for copy=True");
+    }
     const ForeignView view = interop::view_of(managed->tensor);
     PyObject* owner = PyCapsule_New(managed, nullptr, [](PyObject* own) {
         auto* kept = static_cast<Managed*>(PyCapsule_GetPointer(own, nullptr));
@@ -213,6 +228,11 @@ Array from_capsule(nb::handle capsule) {
 nb::tuple dlpack_device(const Array& self) {
     const interop::DlDevice device = interop::device_of(self);
     return nb::make_tuple(device.type, device.id);
+}
+
+int device_of(const Array& self) {
+    const device::Device* owner = self.storage() ? self.storage()->owner() : nullptr;
+    return owner != nullptr ? owner->index() : device::current_device_index();
 }
 
 // The current stream's work, and what a stream of somebody else is given from now on, in this order.
@@ -271,6 +291,7 @@ void bind_interop(nb::module_& module) {
     module.def("to_dlpack", &to_dlpack, nb::arg("array"), nb::arg("versioned"));
     module.def("from_capsule", &from_capsule, nb::arg("capsule"));
     module.def("dlpack_device", &dlpack_device, nb::arg("array"));
+    module.def("device_of", &device_of, nb::arg("array"));
     module.def("let_wait", &let_wait, nb::arg("handle"));
 }
 

@@ -112,7 +112,7 @@ class ArrayMethods(DeviceArrayMethods):
         """The device that holds the memory."""
         from treadle.cuda import Device
 
-        return Device(0)
+        return Device(_treadle.device_of(self))
 
     def __getitem__(self: Any, item: Any) -> ndarray:
         return _field(self, item) if isinstance(item, str) and is_record(self._dtype_name) else self._get(item)

@@ -34,8 +34,8 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> n
     """An array with the memory of another library's array (anything with ``__dlpack__``), without a copy unless asked for one.
 
     Args: device: None, or the current device. The current stream's work comes after what the other library's has done so far. Raises:
-    TypeError for element types devices do not have and for memory the current device does not reach; BufferError from the other
-    library.
+    TypeError for element types devices do not have and for memory the current device does not reach; BufferError for memory that may
+    only be read, unless copied, and from the other library.
 
     >>> import numpy as np, treadle as td
     >>> td.from_dlpack(np.arange(3)).tolist() if td.cuda.get_current_device().attributes["kind"] == "cpu" else [0, 1, 2]
@@ -43,18 +43,21 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> n
     """
     if device is not None and getattr(device, "id", device) != _treadle.device_index():
         raise UnsupportedError(f"from_dlpack: device: expected the current one, got {device!r}")
-    arguments: dict[str, Any] = {}
+    if not hasattr(x, "__dlpack__"):
+        raise TypeError(f"from_dlpack: x: expected an array with __dlpack__, got {type(x).__name__}")
+    arguments: dict[str, Any] = {"copy": True} if copy else {}
     if x.__dlpack_device__()[0] != _CPU:
         arguments["stream"] = _treadle.current_stream().handle or 1
     try:
         capsule = x.__dlpack__(max_version=(1, 1), **arguments)
     except TypeError:  # of before version 1
+        arguments.pop("copy", None)
         capsule = x.__dlpack__(**arguments)
     try:
         array = _treadle.from_capsule(capsule)
     except TypeError as error:
-        raise TypeError(f"from_dlpack: {error}") from None
-    return array._copy() if copy else array
+        raise TypeError(str(error) if str(error).startswith("from_dlpack") else f"from_dlpack: {error}") from None
+    return array._copy() if copy and "copy" not in arguments else array
 
 
 def cuda_interface(array: ndarray) -> dict[str, Any]:

@@ -193,6 +193,7 @@ class Device {
 public:
     virtual ~Device() = default;
     virtual const Attributes& attributes() const = 0;
+    virtual int index() const { return 0; }  // among the devices of this process
     virtual StorageRef allocate(
         std::size_t size_bytes) = 0;  // at least one readable element behind any pointer into it
     virtual StorageRef allocate_shared(std::size_t size_bytes, SharedMemory kind) = 0;

@@ -88,7 +88,9 @@ DlDevice device_of(const array::Array& array) {
     if (device::device_kind() == "cpu") return {kDlCpu, 0};
     // Managed memory goes as the GPU's own: few libraries know of it.
     const bool of_host = array.storage() && array.storage()->place() == device::Place::Host;
-    return of_host ? DlDevice{kDlCudaHost, 0} : DlDevice{kDlCuda, device::current_device_index()};
+    if (of_host) return {kDlCudaHost, 0};
+    const device::Device* owner = array.storage() ? array.storage()->owner() : nullptr;
+    return {kDlCuda, owner != nullptr ? owner->index() : device::current_device_index()};
 }
 
 std::unique_ptr<DlManagedTensor> exported(const array::Array& array) { return managed<DlManagedTensor>(array); }

@@ -143,6 +143,28 @@ except ValueError as error:
     assert named(calls, "cuDevicePrimaryCtxRetain") == [["0"], ["1"]]
 
 
+def test_arrays_of_another_gpu_are_copied(fake):
+    output, calls = fake("""
+x = td.asarray(np.arange(10, dtype="float32"))
+with cuda.gpus[1]:
+    y = td.empty(10, "float32")
+    y[...] = x
+    print(y.get().tolist() == list(range(10)), x.device.id, y.device.id)
+""")
+    assert output.splitlines()[-1] == "True 0 1"
+    assert named(calls, "cuCtxSynchronize")
+
+
+def test_grids_that_are_too_large(fake):
+    output, _ = fake("""
+try:
+    add[(1, 70000), 32](*[td.empty(4, "float32")] * 3)
+except Exception as error:
+    print(type(error).__name__, error)
+""")
+    assert "70000" in output and "65535" in output
+
+
 def test_out_of_memory_gives_back_what_is_kept(fake):
     output, calls = fake("""
 for size in (300 << 20, 500 << 20, 700 << 20):
@@ -233,15 +255,20 @@ print(event.elapsed_time(other))
 borrowed = cuda.external_stream(0x5550)
 add[1, 32, borrowed](*[td.empty(4, "float32")] * 3)
 del blocking, apart, borrowed
-many = [cuda.stream() for _ in range(60)]
-try:
-    more = [cuda.stream() for _ in range(10)]
-except td.errors.DeviceError as error:
-    print(error)
+many = [cuda.stream() for _ in range(100)]
+x = td.empty(4, "float32")
+add[1, 32, many[98]](x, x, x)
+del x
+y = td.empty(4, "float32")
+add[1, 32, many[99]](y, y, y)
 """)
     assert [call[1] for call in named(calls, "cuStreamCreate")[:2]] == ["0", "1"]
-    assert named(calls, "cuLaunchKernel")[-1][3] == "0x5550"
-    assert "1.5" in output and "at most 64 streams" in output
+    launched_on = [call[3] for call in named(calls, "cuLaunchKernel")]
+    assert "1.5" in output and launched_on[0] == "0x5550"
+    waits = [call for call in named(calls, "cuStreamWaitEvent") if call[0] == launched_on[2]]
+    assert launched_on[1] != launched_on[2] and waits, (
+        "memory that another stream used is waited for, however many there are"
+    )
     assert "0x5550" not in {call[0] for call in named(calls, "cuStreamDestroy")}
 
 

@@ -139,3 +139,16 @@ def test_streams_of_other_libraries(on_gpu):
             result = out + 1
         side.synchronize()
         assert bool((result == 43).all())
+
+
+@pytest.mark.cpu("NumPy reaches the host's memory")
+def test_read_only_memory():
+    host = np.arange(4.0)
+    host.flags.writeable = False
+    with pytest.raises(BufferError, match="copy=True"):
+        td.from_dlpack(host)
+    copied = td.from_dlpack(host, copy=True)
+    copied[0] = 7
+    assert host[0] == 0 and copied[0].item() == 7
+    with pytest.raises(TypeError, match="expected an array with __dlpack__, got int"):
+        td.from_dlpack(3)

@@ -439,3 +439,38 @@ def test_reference_counts():
         x += 1
     td.synchronize()
     assert sys.getrefcount(x) == before
+
+
+def test_events_tell_of_faults():
+    @cuda.jit(debug=True, opt=False)
+    def checked(x):
+        x[cuda.grid(1)] += 1
+
+    x = td.zeros(4)
+    stream, event = cuda.stream(), cuda.event()
+    checked[1, 8, stream](x)
+    event.record(stream)
+    with pytest.raises(IndexError):
+        event.synchronize()
+    checked[1, 4, stream](x)
+    event.record(stream)
+    event.synchronize()
+
+
+def test_daemon_threads_that_wait_at_the_end(run_python):
+    code = """
+import threading, time
+import treadle as td
+from treadle import cuda
+
+def wait():
+    while True:
+        td.synchronize()
+
+for _ in range(8):
+    threading.Thread(target=wait, daemon=True).start()
+time.sleep(0.05)
+"""
+    for _ in range(3):
+        result = run_python(code)
+        assert result.returncode == 0, result.stderr

@@ -9,6 +9,7 @@ import numpy as np
 from treadle import _treadle
 from treadle._dlpack import export
 from treadle.core._stream import Stream
+from treadle.cuda._device import Device as _CudaDevice
 
 
 class Buffer:
@@ -68,6 +69,9 @@ class Buffer:
 
     def copy_from(self, src: Buffer, *, stream: Any) -> None:
         """Copies another buffer of the same size, in the stream's order. Raises ValueError for another size."""
+        if not isinstance(src, Buffer):
+            raise TypeError(f"copy: expected a buffer, got {type(src).__name__}")
+        src._live()
         if src.size != self.size:
             raise ValueError(f"copy: expected buffers of one size, got {src.size} and {self.size} bytes")
         with _Current(stream):
@@ -121,11 +125,12 @@ class DeviceMemoryResource:
     is_device_accessible = True
 
     def __init__(self, device_id: Any = 0, options: Any = None) -> None:
-        self.device_id: int = int(device_id)
+        self.device_id: int = _CudaDevice(int(device_id)).id
 
     def allocate(self, size: int, stream: Any = None) -> Buffer:
         """Memory of ``size`` bytes. Raises ValueError for a negative size, OutOfMemoryError."""
-        return Buffer(_treadle.empty((_checked(size),), "uint8"), self)
+        with _CudaDevice(self.device_id):
+            return Buffer(_treadle.empty((_checked(size),), "uint8"), self)
 
     def deallocate(self, ptr: Any, size: int, stream: Any = None) -> None:
         """Buffers give their memory back themselves."""

@@ -133,5 +133,14 @@ class Device:
     def __int__(self) -> int:
         return self._id
 
+    def __reduce__(self) -> Any:
+        return Device, (self._id,)
+
+    def __copy__(self) -> Device:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Device:
+        return self
+
     def __repr__(self) -> str:
         return f"<Device {self._id} ({self.name})>"

@@ -344,6 +344,8 @@ void CpuEvent::synchronize() {
     const auto stream = stream_;
     const std::uint64_t goal = count_;
     scheduler_.done.wait(lock, [&] { return stream->completed_ >= goal; });
+    lock.unlock();
+    stream->throw_fault();
 }
 
 double CpuEvent::elapsed_ms(const Event& since) const {

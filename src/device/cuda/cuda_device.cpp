@@ -12,7 +12,7 @@
 namespace treadle::device::cuda {
 namespace {
 
-constexpr int kSlots = 64;
+constexpr int kSharedSlot = kStreamBits - 1;
 constexpr int kKernelBits = 20;
 constexpr unsigned kNonBlocking = 1;
 constexpr unsigned kAttachGlobal = 1;
@@ -54,7 +54,7 @@ private:
 
 }  // namespace
 
-CudaDevice::CudaDevice(int ordinal) : ordinal_(ordinal), memory_(*this), slots_(kSlots, nullptr) {
+CudaDevice::CudaDevice(int ordinal) : ordinal_(ordinal), memory_(*this), slots_(kStreamBits, nullptr) {
     const Driver& cu = driver();
     check(cu.device_get(&device_, ordinal), "cuDeviceGet");
     check(cu.device_primary_ctx_retain(&context_, device_), "cuDevicePrimaryCtxRetain");
@@ -137,12 +137,12 @@ std::shared_ptr<Stream> CudaDevice::default_stream() {
     return default_stream_;
 }
 
+// The last bit is shared by all streams for which there is no other.
 int CudaDevice::free_slot() {
-    for (int slot = 1; slot < kSlots; ++slot) {
+    for (int slot = 1; slot < kSharedSlot; ++slot) {
         if (slots_[static_cast<std::size_t>(slot)] == nullptr) return slot;
     }
-    throw_device_error("CUDA_ERROR_OUT_OF_MEMORY",
-                       "[stream] at most " + std::to_string(kSlots) + " streams of a GPU can exist at once");
+    return kSharedSlot;
 }
 
 std::shared_ptr<Stream> CudaDevice::create_stream(bool blocking) {
@@ -153,7 +153,7 @@ std::shared_ptr<Stream> CudaDevice::create_stream(bool blocking) {
     CuStream raw = nullptr;
     check(driver().stream_create(&raw, blocking ? 0 : kNonBlocking, 0), "cuStreamCreateWithPriority");
     auto stream = std::make_shared<CudaStream>(*this, raw, slot, true);
-    slots_[static_cast<std::size_t>(slot)] = stream.get();
+    if (slot != kSharedSlot) slots_[static_cast<std::size_t>(slot)] = stream.get();
     std::erase_if(streams_, [](const auto& weak) { return weak.expired(); });
     streams_.push_back(stream);
     return stream;
@@ -174,7 +174,7 @@ std::shared_ptr<Stream> CudaDevice::stream_of(std::uint64_t handle) {
     }
     const int slot = free_slot();
     auto stream = std::make_shared<CudaStream>(*this, reinterpret_cast<CuStream>(handle), slot, false);
-    slots_[static_cast<std::size_t>(slot)] = stream.get();
+    if (slot != kSharedSlot) slots_[static_cast<std::size_t>(slot)] = stream.get();
     std::erase_if(streams_, [](const auto& weak) { return weak.expired(); });
     streams_.push_back(stream);
     return stream;
@@ -222,12 +222,11 @@ bool CudaDevice::wait_for(std::chrono::milliseconds limit) {
 }
 
 void CudaDevice::order_after(CuStream stream, std::uint64_t streams) {
-    const std::lock_guard lock(mutex_);
-    for (std::size_t slot = 0; slot < kSlots; ++slot) {
-        if ((streams >> slot & 1) == 0 || slots_[slot] == nullptr) continue;
+    for (const auto& other : all_streams()) {
+        if ((streams >> other->slot() & 1) == 0 || other->raw() == stream) continue;
         CuEvent event = nullptr;
         check(driver().event_create(&event, 2), "cuEventCreate");  // 2: without a time
-        check(driver().event_record(event, slots_[slot]->raw()), "cuEventRecord");
+        check(driver().event_record(event, other->raw()), "cuEventRecord");
         check(driver().stream_wait_event(stream, event, 0), "cuStreamWaitEvent");
         driver().event_destroy(event);
     }

@@ -19,6 +19,7 @@ public:
     explicit CudaDevice(int ordinal);
 
     const Attributes& attributes() const override { return attributes_; }
+    int index() const override { return ordinal_; }
     std::string code_key() const override;
     void finish(Artifact& artifact) override;
     StorageRef allocate(std::size_t size_bytes) override;

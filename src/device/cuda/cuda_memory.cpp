@@ -12,9 +12,11 @@ CudaBlock::CudaBlock(CudaDevice& device, CuPointer data, std::size_t size_bytes,
 CudaBlock::~CudaBlock() { driver().mem_free(reinterpret_cast<CuPointer>(data_)); }
 
 std::uint64_t CudaBlock::note_use(std::uint64_t stream) {
-    if ((users_.load(std::memory_order_relaxed) & stream) != 0) return 0;
+    const bool several = stream == kSharedBit;
+    if (!several && (users_.load(std::memory_order_relaxed) & stream) != 0) return 0;
     users_.fetch_or(stream, std::memory_order_relaxed);
-    return earlier_.load(std::memory_order_relaxed) & ~stream;
+    const std::uint64_t earlier = earlier_.load(std::memory_order_relaxed);
+    return several ? earlier : earlier & ~stream;
 }
 
 void CudaBlock::end_of_use() {

@@ -16,6 +16,10 @@ namespace treadle::device::cuda {
 
 class CudaDevice;
 
+// Streams have bits of their own; those beyond the 63rd share the last one.
+constexpr int kStreamBits = 64;
+constexpr std::uint64_t kSharedBit = std::uint64_t{1} << (kStreamBits - 1);
+
 class CudaBlock final : public Storage {
 public:
     CudaBlock(CudaDevice& device, CuPointer data, std::size_t size_bytes, int size_class);
@@ -27,7 +31,7 @@ public:
         revive();
     }
     // Streams, by their bits, that a stream has to wait for before it may use the block for the first time.
-    std::uint64_t note_use(std::uint64_t stream);
+    std::uint64_t note_use(std::uint64_t stream);  // the streams to wait for
     void end_of_use();
 
 private:

@@ -145,8 +145,19 @@ void CudaStream::launch(const Launch& launch) {
 
 void CudaStream::copy(void* to, const void* from, std::size_t size_bytes, std::span<Storage* const> uses) {
     if (size_bytes == 0) return;
+    SmallVector<Storage*, 4> own;
+    for (Storage* storage : uses) {
+        const Device* owner = storage->owner();
+        if (owner == nullptr || owner == &device_) {
+            own.push_back(storage);
+            continue;
+        }
+        // Memory of another GPU: what that one still does to it comes first, and nothing is noted there to wait for us.
+        const ContextScope scope(static_cast<const CudaDevice*>(owner)->context());
+        check(driver().ctx_synchronize(), "cuCtxSynchronize");
+    }
     const ContextScope scope(device_.context());
-    use(uses);
+    use({own.begin(), own.size()});
     check(
         driver().memcpy_async(reinterpret_cast<CuPointer>(to), reinterpret_cast<CuPointer>(from), size_bytes, stream_),
         "cuMemcpyAsync");
@@ -185,6 +196,7 @@ void CudaStream::record(const std::shared_ptr<Event>& event) {
     auto& own = static_cast<CudaEvent&>(*event);
     check(driver().event_record(own.raw(), stream_), "cuEventRecord");
     own.recorded = true;
+    own.stream = std::static_pointer_cast<CudaStream>(shared_from_this());
 }
 
 void CudaStream::wait(const std::shared_ptr<Event>& event) {
@@ -302,8 +314,13 @@ bool CudaEvent::query() const {
 }
 
 void CudaEvent::synchronize() {
-    const ContextScope scope(device_.context());
-    check(driver().event_synchronize(event_), "cuEventSynchronize");
+    {
+        const ContextScope scope(device_.context());
+        check(driver().event_synchronize(event_), "cuEventSynchronize");
+    }
+    // Faults and prints are taken where no kernel writes any.
+    const std::shared_ptr<CudaStream> from = stream.lock();
+    if (from != nullptr && from->query()) from->deliver();
 }
 
 double CudaEvent::elapsed_ms(const Event& since) const {

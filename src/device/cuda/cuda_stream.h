@@ -63,6 +63,7 @@ public:
     double elapsed_ms(const Event& since) const override;
     CuEvent raw() const { return event_; }
     bool recorded = false;
+    std::weak_ptr<CudaStream> stream;  // where it was recorded last
 
 private:
     CudaDevice& device_;
