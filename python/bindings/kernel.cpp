@@ -233,9 +233,9 @@ PyObject* call_launcher(PyObject* capsule, PyObject* const* args, Py_ssize_t cou
 }
 
 // kernel[grid, block, stream]: a function that launches.
-nb::object make_launcher(std::shared_ptr<runtime::Function> function, nb::handle grid, nb::handle block,
-                         std::shared_ptr<device::Stream> stream, std::int64_t shared_bytes,
-                         std::vector<std::string> names, bool copies_host_arrays) {
+nb::callable make_launcher(std::shared_ptr<runtime::Function> function, nb::handle grid, nb::handle block,
+                           std::shared_ptr<device::Stream> stream, std::int64_t shared_bytes,
+                           std::vector<std::string> names, bool copies_host_arrays) {
     static PyMethodDef definition = {"launch", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(&call_launcher)),
                                      METH_FASTCALL | METH_KEYWORDS, "Launches a kernel."};
     auto launcher = std::make_unique<Launcher>(
@@ -248,7 +248,7 @@ nb::object make_launcher(std::shared_ptr<runtime::Function> function, nb::handle
     }));
     if (!capsule.is_valid()) throw nb::python_error();
     launcher.release();
-    return nb::steal(PyCFunction_NewEx(&definition, capsule.ptr(), nullptr));
+    return nb::steal<nb::callable>(PyCFunction_NewEx(&definition, capsule.ptr(), nullptr));
 }
 
 nb::tuple last_compile(const runtime::Function& self) {

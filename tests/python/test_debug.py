@@ -297,3 +297,16 @@ def test_what_is_refused():
         blended.debug()[1, 1](x)
     with pytest.raises(TypeError, match="tiled: argument 'out': expected a device array"):
         tiled.debug()[2, 8](x, np.zeros(16))
+
+
+def test_records_are_refused():
+    @cuda.jit
+    def number(x):
+        i = cuda.grid(1)
+        x[i].a = i
+
+    records = cuda.to_device(np.zeros(4, [("a", "i4"), ("b", "f8")]))
+    with pytest.raises(UnsupportedError, match="argument 'x': expected no records"):
+        number.debug(thread=None)[1, 4](records)
+    number[1, 4](records)
+    assert records.copy_to_host()["a"].tolist() == [0, 1, 2, 3]

@@ -213,6 +213,12 @@ class _Launcher:
         )
         machine(*debugging.options).use()
         copies = kernel.options.host_arrays == "copy"
+        for arg, name in zip(args, names, strict=True):
+            dtype = getattr(arg, "dtype", None)
+            if getattr(dtype, "names", None):
+                raise UnsupportedError(
+                    f"debug: argument '{name}': expected no records, got an array or scalar of {dtype}"
+                )
         values = [run.argument(arg, name, copies) for arg, name in zip(args, names, strict=True)]
         waits = run.kernel.compiled.dump([code_of(value) for value in values], "waits", self._block) != ""
         crew = Crew(

@@ -62,7 +62,7 @@ def _warn_of_copies() -> None:
 class CopyingLauncher:
     """A launcher that takes host arrays as numba.cuda does: copied in, and out again after the kernel, with a warning."""
 
-    def __init__(self, launcher: _treadle.Launcher) -> None:
+    def __init__(self, launcher: Callable[..., Any]) -> None:
         self._launcher = launcher
 
     def __repr__(self) -> str:
