@@ -1,5 +1,6 @@
 #include "interop.h"
 
+#include <algorithm>
 #include <map>
 #include <unordered_map>
 
@@ -157,9 +158,18 @@ Described described(const nb::dict& facts) {
     if (view.strides.size() != view.shape.size())
         throw Error(ErrorKind::Argument, "__cuda_array_interface__: strides: expected as many as extents");
     view.data = reinterpret_cast<char*>(nb::cast<std::uint64_t>(item("data")[0]));
+    if (view.data == nullptr && std::find(view.shape.begin(), view.shape.end(), 0) == view.shape.end())
+        throw Error(ErrorKind::Argument,
+                    "__cuda_array_interface__: data: expected an address, got 0 for an array with elements");
     view.device = {interop::kDlCuda, device::current_device_index()};
     const nb::object stream = item("stream");
-    if (!stream.is_none()) result.stream = nb::cast<std::uint64_t>(stream);
+    if (!stream.is_none()) {
+        result.stream = nb::cast<std::uint64_t>(stream);
+        if (result.stream == 0)
+            throw Error(
+                ErrorKind::Argument,
+                "__cuda_array_interface__: stream: expected None, 1 (legacy), 2 (per thread) or a handle, got 0");
+    }
     return result;
 }
 

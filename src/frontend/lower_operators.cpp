@@ -38,6 +38,17 @@ Opcode mirrored(Opcode code) {
     }
 }
 
+// Whole powers that 64 bits hold.
+bool fold_power(std::int64_t base, std::int64_t exponent, Entity& result) {
+    if (exponent < 0 || exponent > 64) return false;
+    std::int64_t value = 1;
+    for (std::int64_t i = 0; i < exponent; ++i) {
+        if (__builtin_mul_overflow(value, base, &value)) return false;
+    }
+    result = Entity::integer(value);
+    return true;
+}
+
 }  // namespace
 
 Entity Lowering::arithmetic(Opcode code, const Entity& a, const Entity& b, DType type) {
@@ -56,7 +67,7 @@ DType Lowering::strict_type(const Entity& a, const Entity& b, Span span) {
 }
 
 bool Lowering::fold(std::string_view op, const Entity& a, const Entity& b, Entity& result) const {
-    if (!a.is(Entity::Kind::Literal) || !b.is(Entity::Kind::Literal) || op == "**") return false;
+    if (!a.is(Entity::Kind::Literal) || !b.is(Entity::Kind::Literal)) return false;
     if (a.dtype == DType::UInt64 || b.dtype == DType::UInt64) return false;
     if (op == "/") {
         if (b.float_value == 0) return false;
@@ -92,7 +103,13 @@ bool Lowering::fold(std::string_view op, const Entity& a, const Entity& b, Entit
         result = Entity::integer(static_cast<std::int64_t>(x | y));
     else if (op == "^")
         result = Entity::integer(static_cast<std::int64_t>(x ^ y));
-    else
+    else if (op == "**")
+        return fold_power(a.int_value, b.int_value, result);
+    else if ((op == "//" || op == "%") && b.int_value > 0) {
+        const std::int64_t rest = (a.int_value % b.int_value + b.int_value) % b.int_value;
+        result =
+            Entity::integer(op == "%" ? rest : a.int_value / b.int_value - (a.int_value % b.int_value < 0 ? 1 : 0));
+    } else
         return false;
     return true;
 }

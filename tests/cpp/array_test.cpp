@@ -82,9 +82,10 @@ TEST(Operations, programsNameTheirOperands) {
     const DType types[] = {DType::Int8, DType::Float32};
     const std::string text = elementwise_program(operation("add"), {DType::Float32, DType::Float32}, types, 0, 2);
     EXPECT_EQ(text,
-              "(fn add (ax ay out) (set i1 (call (builtin grid) 1)) (set row (call (builtin int64) (builtin "
-              "blockIdx.y))) (set i0 row) (set x (call "
-              "(builtin float32) (item ax (tuple i0 i1)))) (set y (item ay (tuple i0 i1))) (set (item out (tuple i0 "
+              "(fn add (ax ay out) (set i1 (call (builtin grid) 1)) (set row (bin + (bin * (call (builtin int64) "
+              "(builtin blockIdx.z)) (call (builtin int64) (builtin gridDim.y))) (call (builtin int64) (builtin "
+              "blockIdx.y)))) (set i0 row) (set x (call (builtin float32) (item ax (tuple i0 i1)))) "
+              "(set y (item ay (tuple i0 i1))) (set (item out (tuple i0 "
               "i1)) (bin + x y)))");
 }
 

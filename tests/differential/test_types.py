@@ -220,3 +220,26 @@ def test_vector_types():
 
     with pytest.raises(TypingError, match="expected 3 arguments, got 2"):
         short[1, 1](out[0])
+
+
+SIDE = 16
+
+
+@cuda.jit
+def constants(out):
+    halves = cuda.shared.array((SIDE // 2, 2**1), np.int32)
+    own = cuda.local.array(10**1 % 7 + SIDE % 5, np.int32)
+    i = cuda.threadIdx.x
+    halves[i, 1] = i
+    own[3] = halves[i, 1] * 2
+    out[i, 0], out[i, 1], out[i, 2] = own[3], halves.size, own.size
+    out[i, 3], out[i, 4] = -7 // 2, -7 % 3
+    out[i, 5], out[i, 6] = 7 // -2, 7 % -3
+    out[i, 7], out[i, 8], out[i, 9] = (-3) ** 3, 2**62, 0**0
+
+
+def test_arithmetic_of_constants():
+    out = td.zeros((8, 10), "int64")
+    constants[1, 8](out)
+    rest = [16, 4, -7 // 2, -7 % 3, 7 // -2, 7 % -3, -27, 2**62, 1]
+    assert out.get().tolist() == [[2 * i, *rest] for i in range(8)]

@@ -155,6 +155,53 @@ with cuda.gpus[1]:
     assert named(calls, "cuCtxSynchronize")
 
 
+def test_core_objects_of_another_gpu(fake):
+    output, calls = fake("""
+from treadle import core
+first, second = core.Device(0), core.Device(1)
+a, b = first.create_stream(), second.create_stream()
+event = b.record()
+a.wait(b)
+b.wait(a)
+event.sync()
+print(second.default_stream.device.device_id, first.default_stream == second.default_stream)
+second.default_stream.sync()
+""")
+    assert output.splitlines() == ["1 False"]
+    assert len(named(calls, "cuEventRecord")) == 3
+
+
+def test_bad_cuda_array_interfaces(fake):
+    output, _ = fake("""
+class Facts:
+    pass
+for changed in (
+    {"data": (0, False)}, {"data": (4096, True)}, {"stream": 0}, {"mask": 1}, {"shape": (-1,)}, {"strides": (4, 4)}, {"shape": None},
+):
+    foreign = Facts()
+    good = {"typestr": "<f4", "shape": (4,), "data": (4096, False), "version": 3}
+    foreign.__cuda_array_interface__ = {**good, **changed}
+    try:
+        td.asarray(foreign)
+    except (TypeError, ValueError) as error:
+        print(str(error).partition("__cuda_array_interface__: ")[2])
+foreign.__cuda_array_interface__ = {**good, "shape": (0,), "data": (0, False)}
+print(td.asarray(foreign).shape)
+""")
+    heads = [
+        "data: expected an address",
+        "expected memory that may",
+        "stream: ",
+        "mask: ",
+        "shape: ",
+        "strides: ",
+        "expected the key 'shape'",
+    ]
+    lines = output.splitlines()
+    assert len(lines) == 8 and lines[-1] == "(0,)", lines
+    assert all(line.startswith(head) for line, head in zip(lines, heads)), lines
+
+
 def test_grids_that_are_too_large(fake):
     output, _ = fake("""
 try:

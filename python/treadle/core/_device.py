@@ -7,7 +7,14 @@ from typing import Any
 
 from treadle import _treadle
 from treadle.core._buffer import Buffer, DeviceMemoryResource
-from treadle.core._stream import LEGACY_DEFAULT_STREAM, Event, EventOptions, Stream, StreamOptions
+from treadle.core._stream import (
+    LEGACY_DEFAULT_STREAM,
+    Event,
+    EventOptions,
+    Stream,
+    StreamOptions,
+    legacy_default_stream_of,
+)
 from treadle.cuda._device import Device as _CudaDevice
 
 
@@ -91,7 +98,7 @@ class Device:
     @property
     def default_stream(self) -> Stream:
         """The legacy default stream."""
-        return LEGACY_DEFAULT_STREAM
+        return LEGACY_DEFAULT_STREAM if self._id == _treadle.device_index() else legacy_default_stream_of(self._id)
 
     @property
     def memory_resource(self) -> Any:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from treadle import _treadle
+from treadle.cuda._device import Device as _CudaDevice
 
 if TYPE_CHECKING:
     from treadle.core._device import Device
@@ -122,24 +123,29 @@ class Stream:
 
     def record(self, event: Event | None = None, options: EventOptions | None = None) -> Event:
         """Records an event (a new one by default) and returns it."""
-        marked = Event(options) if event is None else event
-        self._native.record(marked._native)
-        return marked
+        if event is None:
+            with _CudaDevice(self._device_id):
+                event = Event(options)
+        self._native.record(event._native)
+        return event
 
     def wait(self, event_or_stream: Any) -> None:
         """Makes later work wait for an event, or for the work that a stream has now. Raises TypeError for anything else."""
         if isinstance(event_or_stream, Event):
             self._native.wait(event_or_stream._native)
             return
-        event = _treadle.create_event()
-        Stream._of(event_or_stream).record(event)
+        # An event belongs to the device of the stream that it is recorded in.
+        with _CudaDevice(getattr(event_or_stream, "_device_id", self._device_id)):
+            native = Stream._of(event_or_stream)
+            event = _treadle.create_event()
+        native.record(event)
         self._native.wait(event)
 
     def close(self) -> None:
         """Gives the stream up; one made by ``from_handle`` stays its owner's."""
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Stream) and other.handle == self.handle
+        return isinstance(other, Stream) and (other.handle, other._device_id) == (self.handle, self._device_id)
 
     def __hash__(self) -> int:
         return hash(self.handle)
@@ -149,20 +155,22 @@ class Stream:
 
 
 class _DefaultStream(Stream):
-    """A default stream, which every device has: made when it is first used."""
+    """A default stream, which every device has: of one device, or of the one that is current when it is used."""
 
-    def __init__(self, number: int, name: str) -> None:
+    def __init__(self, number: int, name: str, device_id: int | None = None) -> None:
         self._number = number
         self._name = name
         self._options = None
+        self._fixed = device_id
 
     @property
     def _native(self) -> Any:
-        return _treadle.stream_of(self._number)
+        with _CudaDevice(self._device_id):
+            return _treadle.stream_of(self._number)
 
     @property
     def _device_id(self) -> int:  # type: ignore[override]
-        return _treadle.device_index()
+        return _treadle.device_index() if self._fixed is None else self._fixed
 
     def __repr__(self) -> str:
         return f"<{self._name}>"
@@ -170,3 +178,8 @@ class _DefaultStream(Stream):
 
 LEGACY_DEFAULT_STREAM = _DefaultStream(1, "LEGACY_DEFAULT_STREAM")
 PER_THREAD_DEFAULT_STREAM = _DefaultStream(2, "PER_THREAD_DEFAULT_STREAM")
+
+
+def legacy_default_stream_of(device_id: int) -> Stream:
+    """The legacy default stream of a device, whichever is current."""
+    return _DefaultStream(1, "LEGACY_DEFAULT_STREAM", device_id)
