@@ -12,12 +12,12 @@ import pytest
 import treadle as td
 from treadle import cuda
 
+pytestmark = pytest.mark.cpu("kernels are debugged on the CPU device")
+
 PROGRAM = """\
 import numpy as np
 import treadle as td
 from treadle import cuda
-
-pytestmark = pytest.mark.cpu("kernels are debugged on the CPU device")
 
 
 @cuda.jit(device=True)
