@@ -224,12 +224,17 @@ bool CudaDevice::wait_for(std::chrono::milliseconds limit) {
 void CudaDevice::order_after(CuStream stream, std::uint64_t streams) {
     for (const auto& other : all_streams()) {
         if ((streams >> other->slot() & 1) == 0 || other->raw() == stream) continue;
-        CuEvent event = nullptr;
-        check(driver().event_create(&event, 2), "cuEventCreate");  // 2: without a time
-        check(driver().event_record(event, other->raw()), "cuEventRecord");
-        check(driver().stream_wait_event(stream, event, 0), "cuStreamWaitEvent");
-        driver().event_destroy(event);
+        order(other->raw(), stream);
     }
+}
+
+void CudaDevice::order(CuStream first, CuStream second) {
+    constexpr unsigned kWithoutTime = 2;
+    CuEvent event = nullptr;
+    check(driver().event_create(&event, kWithoutTime), "cuEventCreate");
+    check(driver().event_record(event, first), "cuEventRecord");
+    check(driver().stream_wait_event(second, event, 0), "cuStreamWaitEvent");
+    driver().event_destroy(event);
 }
 
 std::uint64_t CudaDevice::next_launch(int kernel) {

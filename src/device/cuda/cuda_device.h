@@ -38,6 +38,8 @@ public:
     CudaMemory& memory() { return memory_; }
     // Waits, on stream, for the work that the streams with these bits have now.
     void order_after(CuStream stream, std::uint64_t streams);
+    // What first has comes before what second gets from now on. A context of the device must be current.
+    static void order(CuStream first, CuStream second);
     // Tells launches apart, in their order; the low bits name the kernel.
     std::uint64_t next_launch(int kernel);
     int register_kernel(std::shared_ptr<const KernelDebug> debug);

@@ -50,12 +50,7 @@ void CudaStream::order(CuStream first, CuStream second) const {
     const auto plain = [](CuStream stream) { return reinterpret_cast<std::uint64_t>(stream) == 1 ? nullptr : stream; };
     if (plain(first) == plain(second)) return;
     const ContextScope scope(device_.context());
-    constexpr unsigned kWithoutTime = 2;
-    CuEvent event = nullptr;
-    check(driver().event_create(&event, kWithoutTime), "cuEventCreate");
-    check(driver().event_record(event, first), "cuEventRecord");
-    check(driver().stream_wait_event(second, event, 0), "cuStreamWaitEvent");
-    driver().event_destroy(event);
+    CudaDevice::order(first, second);
 }
 
 void CudaStream::wait_for_handle(std::uint64_t handle) { order(reinterpret_cast<CuStream>(handle), stream_); }
