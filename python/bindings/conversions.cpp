@@ -33,6 +33,11 @@ array::Dims to_dims(nb::handle shape) {
         dims.push_back(to_integer(shape));
         return dims;
     }
+    if (PyTuple_CheckExact(shape.ptr())) {
+        for (Py_ssize_t i = 0; i < PyTuple_Size(shape.ptr()); ++i)
+            dims.push_back(to_integer(PyTuple_GetItem(shape.ptr(), i)));
+        return dims;
+    }
     for (const nb::handle item : nb::iter(shape)) dims.push_back(to_integer(item));
     return dims;
 }

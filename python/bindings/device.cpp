@@ -13,6 +13,8 @@
 namespace treadle::bindings {
 namespace {
 
+const char* device_kind() { return device::uses_gpus() ? "cuda" : "cpu"; }
+
 nb::dict attributes() {
     const device::Attributes& facts = device::current_device().attributes();
     nb::dict result;
@@ -26,7 +28,7 @@ nb::dict attributes() {
     result["compute_capability"] = nb::make_tuple(facts.compute_major, facts.compute_minor);
     result["total_bytes"] = facts.total_bytes;
     result["target"] = facts.target;
-    result["kind"] = device::device_kind();
+    result["kind"] = device_kind();
     result["shared_bytes_per_block_optin"] = facts.shared_bytes_per_block_optin;
     result["pci"] = nb::make_tuple(facts.pci[0], facts.pci[1], facts.pci[2]);
     return result;
@@ -166,7 +168,7 @@ void bind_device(nb::module_& module) {
     module.def("device_count", &device::device_count);
     module.def("device_index", &device::current_device_index);
     module.def("set_device", &set_device, nb::arg("index"));
-    module.def("device_kind", &device::device_kind);
+    module.def("device_kind", &device_kind);
     module.def("gpu_problem", &device::gpu_problem);
     module.def("driver_version", &device::driver_version);
 }

@@ -142,7 +142,8 @@ struct ArgumentContext {
     ForeignStreams streams;
 };
 
-void add_any_argument(Arguments& arguments, nb::handle value, const std::string& name, ArgumentContext& context) {
+// Tuples, arrays of other libraries, and what Python converts: all that add_argument does not know.
+void add_other_argument(Arguments& arguments, nb::handle value, const std::string& name, ArgumentContext& context) {
     PyObject* object = value.ptr();
     if (PyTuple_Check(object) && PyTuple_Size(object) > 0) {
         if (PyTuple_CheckExact(object) || !nb::hasattr(value, "_fields")) {
@@ -151,11 +152,13 @@ void add_any_argument(Arguments& arguments, nb::handle value, const std::string&
             arguments.begin_named_tuple(nb::cast<std::vector<std::string>>(value.attr("_fields")));
         }
         int number = 0;
-        for (const nb::handle item : nb::iter(value))
-            add_any_argument(arguments, item, name + "[" + std::to_string(number++) + "]", context);
+        for (const nb::handle item : nb::iter(value)) {
+            const std::string place = name + "[" + std::to_string(number++) + "]";
+            if (!add_argument(arguments, item)) add_other_argument(arguments, item, place, context);
+        }
         return;
     }
-    if (add_argument(arguments, value) || add_foreign_array(arguments, value, name, context.streams)) return;
+    if (add_foreign_array(arguments, value, name, context.streams)) return;
     const nb::object converted = nb::module_::import_("treadle._convert")
                                      .attr("argument")(value, context.kernel, name, context.copies_host_arrays);
     context.keeps.append(converted);
@@ -207,7 +210,7 @@ void launch(Launcher& self, PyObject* const* args, std::size_t count) {
         // The usual ones first: what needs names or conversions costs more.
         if (add_argument(arguments, args[i])) continue;
         if (!context) context.emplace(ArgumentContext{self.function->name(), self.copies_host_arrays, {}, {}});
-        add_any_argument(arguments, args[i], self.names[i], *context);
+        add_other_argument(arguments, args[i], self.names[i], *context);
     }
     device::Stream& stream = self.stream != nullptr ? *self.stream : array::current_stream();
     if (context) context->streams.before(stream);

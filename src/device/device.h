@@ -220,7 +220,7 @@ Device& current_device();
 int current_device_index();
 void set_current_device(int index);  // throws Error(Device)
 int device_count();
-std::string device_kind();  // "cuda" or "cpu"
+bool uses_gpus();
 // Why there is no GPU; empty where there is one.
 std::string gpu_problem();
 // CUDA's version that NVIDIA's driver has, 13000 for 13.0; 0 without a driver.
