@@ -19,7 +19,8 @@ public:
         get_ = reinterpret_cast<descrgetfunc>(PyType_GetSlot(Py_TYPE(descriptor_), Py_tp_descr_get));
     }
     nb::object of(nb::handle object) const {
-        PyObject* found = get_ != nullptr ? get_(descriptor_, object.ptr(), nullptr) : PyObject_GetAttr(object.ptr(), name_);
+        PyObject* found =
+            get_ != nullptr ? get_(descriptor_, object.ptr(), nullptr) : PyObject_GetAttr(object.ptr(), name_);
         if (found == nullptr) throw nb::python_error();
         return nb::steal(found);
     }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/artifact.h"
+#include "base/code_image.h"
 #include "device/counters.h"
 
 namespace treadle::device {
@@ -201,8 +202,8 @@ public:
     virtual void release_cached_memory() = 0;
     // What its machine code depends on beside the compiler and the options: part of the cache's keys.
     virtual std::string code_key() const = 0;
-    // What is left to do once a kernel is compiled and before it is kept.
-    virtual void finish(Artifact& artifact) = 0;
+    // What is left to do once a kernel is compiled and before it is kept; links: code that it calls.
+    virtual void finish(Artifact& artifact, const CodeImages& links) = 0;
     virtual std::shared_ptr<Kernel> load_kernel(const Artifact& artifact, std::shared_ptr<const KernelDebug> debug) = 0;
     virtual std::shared_ptr<Stream> default_stream() = 0;
     virtual std::shared_ptr<Stream> create_stream(bool blocking) = 0;

@@ -64,7 +64,9 @@ def test_key(program, on_gpu):
         assert program(**change)[:2] == (value, False), change
         assert program(**change)[:2] == (value, True), change
     assert program()[1]
-    assert program(environment={"TREADLE_CPU": "x86-64"})[1] is on_gpu, "the name of a CPU matters where it compiles for it"
+    assert program(environment={"TREADLE_CPU": "x86-64"})[1] is on_gpu, (
+        "the name of a CPU matters where it compiles for it"
+    )
     # Comments, lines and files do not matter.
     assert program(comment="# a comment\n\n")[1]
     assert program(name="other.py")[1]

@@ -132,10 +132,18 @@ void CudaStream::launch(const Launch& launch) {
     }
     std::size_t size_bytes = 8 * words.size();
     void* extra[] = {reinterpret_cast<void*>(1), words.begin(), reinterpret_cast<void*>(2), &size_bytes, nullptr};
-    check(cu.launch_kernel(kernel.function, grid_x, extent(launch.grid, 1), extent(launch.grid, 2),
-                           extent(launch.block, 0), extent(launch.block, 1), extent(launch.block, 2),
-                           static_cast<unsigned>(shared), stream_, nullptr, extra),
-          "cuLaunchKernel");
+    const CuResult result = cu.launch_kernel(kernel.function, grid_x, extent(launch.grid, 1), extent(launch.grid, 2),
+                                             extent(launch.block, 0), extent(launch.block, 1), extent(launch.block, 2),
+                                             static_cast<unsigned>(shared), stream_, nullptr, extra);
+    // Only code that the kernel links has a limit of its own.
+    const int threads = launch.block[0] * launch.block[1] * launch.block[2];
+    if (result != kSuccess && threads > kernel.max_threads) {
+        throw_device_error(error_name(result), "[launch] block: expected at most " +
+                                                   std::to_string(kernel.max_threads) +
+                                                   " threads, as the registers of the code that " + kernel.debug->name +
+                                                   " links allow, got " + std::to_string(threads));
+    }
+    check(result, "cuLaunchKernel");
 }
 
 void CudaStream::copy(void* to, const void* from, std::size_t size_bytes, std::span<Storage* const> uses) {
