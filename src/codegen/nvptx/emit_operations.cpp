@@ -93,6 +93,8 @@ Emitter::Value* Emitter::value_of(const ir::Op& op, Thread& thread) {
     const DType type = dtype(op.operands[0]);
     if (op.code == Opcode::Cast && is_float(type) && is_integer(op.type.dtype) && op.index != 1)
         return saturated(op, operands[0], type);
+    if (op.code == Opcode::Reciprocal && type == DType::Float32)
+        return builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_rcp_approx_ftz_f, {}, operands);
     if (Value* exact = without_overflow(op, operands); exact != nullptr) return exact;
     if (type == DType::Int16 && (op.code == Opcode::Neg || op.code == Opcode::Abs)) return of_short(op, operands[0]);
     return arithmetic(op, operands, type);
