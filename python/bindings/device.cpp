@@ -28,6 +28,7 @@ nb::dict attributes() {
     result["target"] = facts.target;
     result["kind"] = device::device_kind();
     result["shared_bytes_per_block_optin"] = facts.shared_bytes_per_block_optin;
+    result["stream_priorities"] = nb::make_tuple(facts.stream_priorities[0], facts.stream_priorities[1]);
     result["pci"] = nb::make_tuple(facts.pci[0], facts.pci[1], facts.pci[2]);
     return result;
 }
@@ -113,8 +114,8 @@ void synchronize_event(device::Event& event) {
 
 void release_cached_memory() { device::current_device().release_cached_memory(); }
 std::shared_ptr<device::Stream> default_stream() { return device::current_device().default_stream(); }
-std::shared_ptr<device::Stream> create_stream(bool blocking) {
-    return device::current_device().create_stream(blocking);
+std::shared_ptr<device::Stream> create_stream(bool blocking, int priority) {
+    return device::current_device().create_stream(blocking, priority);
 }
 void set_device(int index) {
     device::set_current_device(index);
@@ -146,6 +147,8 @@ void bind_device(nb::module_& module) {
         .def("record", &device::Stream::record, nb::arg("event"))
         .def("wait", &device::Stream::wait, nb::arg("event"))
         .def_prop_ro("handle", &device::Stream::handle)
+        .def_prop_ro("priority", &device::Stream::priority)
+        .def_prop_ro("is_blocking", &device::Stream::is_blocking)
         .def_prop_ro("counts", &counts_of_stream);
     nb::class_<device::Event>(module, "Event")
         .def("synchronize", &synchronize_event)
@@ -158,7 +161,7 @@ void bind_device(nb::module_& module) {
     module.def("synchronize", &synchronize);
     module.def("release_cached_memory", &release_cached_memory);
     module.def("default_stream", &default_stream);
-    module.def("create_stream", &create_stream, nb::arg("blocking"));
+    module.def("create_stream", &create_stream, nb::arg("blocking"), nb::arg("priority") = 0);
     module.def("stream_of", &stream_of, nb::arg("handle"));
     module.def("create_event", &create_event);
     module.def("current_stream", &array::current_stream_ref);

@@ -155,6 +155,8 @@ public:
     // Waits a while for the work given so far; true when it is done. Throws nothing that kernels reported.
     virtual bool wait_for(std::chrono::milliseconds limit) = 0;
     virtual std::uint64_t handle() const = 0;
+    virtual int priority() const = 0;      // lower numbers come first
+    virtual bool is_blocking() const = 0;  // ordered with the default stream
     // A stream of another library, by its driver's handle: this stream's later work comes after its work so far, and
     // its later work after this stream's. Where streams have no such handles, nothing has to be done.
     virtual void wait_for_handle(std::uint64_t) {}
@@ -173,9 +175,10 @@ struct Attributes {
     int compute_major = 9;
     int compute_minor = 0;
     std::size_t total_bytes = 0;
-    std::string target;       // whose machine code kernels are
-    int cuda_capability = 0;  // of a GPU that needs code of its own, 10 * major + minor; 0: the CPU
-    int pci[3] = {0, 0, 0};   // domain, bus, device
+    std::string target;                  // whose machine code kernels are
+    int cuda_capability = 0;             // of a GPU that needs code of its own, 10 * major + minor; 0: the CPU
+    int pci[3] = {0, 0, 0};              // domain, bus, device
+    int stream_priorities[2] = {0, -5};  // of the least and of the most urgent streams
 };
 
 // Memory that the host reaches as well.
@@ -205,13 +208,17 @@ public:
     virtual void finish(Artifact& artifact) = 0;
     virtual std::shared_ptr<Kernel> load_kernel(const Artifact& artifact, std::shared_ptr<const KernelDebug> debug) = 0;
     virtual std::shared_ptr<Stream> default_stream() = 0;
-    virtual std::shared_ptr<Stream> create_stream(bool blocking) = 0;
+    // Throws Error(Argument) for a priority that the device does not have.
+    std::shared_ptr<Stream> create_stream(bool blocking, int priority = 0);
     // The stream with this handle, perhaps somebody else's, which must stay alive. 0 and 1: the default stream; 2: the
     // one of the calling thread. Throws Error(Device).
     virtual std::shared_ptr<Stream> stream_of(std::uint64_t handle) = 0;
     virtual std::shared_ptr<Event> create_event() = 0;
     virtual void synchronize() = 0;
     virtual bool wait_for(std::chrono::milliseconds limit) = 0;  // as Stream's, for all streams
+
+private:
+    virtual std::shared_ptr<Stream> make_stream(bool blocking, int priority) = 0;
 };
 
 // The devices of this process, made at first use. TREADLE_DEVICE chooses: cpu, cuda, cuda:1; GPUs, where there are any,

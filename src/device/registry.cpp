@@ -81,6 +81,15 @@ Device& device_at(int index) {
 
 }  // namespace
 
+std::shared_ptr<Stream> Device::create_stream(bool blocking, int priority) {
+    const auto [least, most] = attributes().stream_priorities;
+    if (priority < most || priority > least) {
+        throw Error(ErrorKind::Argument, "[stream] priority: expected " + std::to_string(most) + " (first) to " +
+                                             std::to_string(least) + " (last), got " + std::to_string(priority));
+    }
+    return make_stream(blocking, priority);
+}
+
 int current_device_index() { return chosen >= 0 ? chosen : choice().first; }
 
 Device& current_device() {

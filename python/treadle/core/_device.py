@@ -96,6 +96,11 @@ class Device:
         return _Properties(self._id)
 
     @property
+    def stream_priorities(self) -> tuple[int, int]:
+        """The priorities that streams can have: the last and the first in order, of which the first is the lower number."""
+        return self._facts.attributes["stream_priorities"]
+
+    @property
     def default_stream(self) -> Stream:
         """The legacy default stream."""
         return LEGACY_DEFAULT_STREAM if self._id == _treadle.device_index() else legacy_default_stream_of(self._id)
@@ -116,13 +121,14 @@ class Device:
         self._facts.use()
 
     def create_stream(self, obj: Any = None, *, options: StreamOptions | None = None) -> Stream:
-        """A new stream, or the one that an object with ``__cuda_stream__`` stands for."""
+        """A new stream, or the one that an object with ``__cuda_stream__`` stands for. Raises TypeError for any other object,
+        ValueError for a priority beyond ``stream_priorities``."""
         if obj is not None and not isinstance(obj, StreamOptions):
-            protocol = obj.__cuda_stream__
-            return Stream.from_handle(int((protocol() if callable(protocol) else protocol)[1]))
+            with self._facts:
+                return Stream.from_handle(Stream._handle_of(obj))
         chosen = obj or options or StreamOptions()
         with self._facts:
-            return Stream(_treadle.create_stream(not chosen.nonblocking), self._id, chosen)
+            return Stream(_treadle.create_stream(not chosen.nonblocking, chosen.priority or 0), self._id)
 
     def create_event(self, options: EventOptions | None = None) -> Event:
         """A new event."""

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from treadle import _treadle
+from treadle import _checks, _treadle
 from treadle.errors import DeviceError
 
 if TYPE_CHECKING:
@@ -57,6 +57,13 @@ class Event:
         return start.elapsed_time(self)
 
 
+def _clamped(priority: int | None) -> int:
+    if priority is None:
+        return 0
+    last, first = _treadle.attributes()["stream_priorities"]
+    return min(max(_checks.integer("Stream: priority", priority), first), last)
+
+
 class _DefaultStream:
     """``Stream.null``: made when it is asked for, so that importing starts no device."""
 
@@ -66,14 +73,18 @@ class _DefaultStream:
 
 class Stream:
     """Work that runs in order. ``Stream()`` makes a new one; null=True gives the default stream; non_blocking=True leaves out the
-    implicit order with the default stream. As a context manager it is the current stream of the thread."""
+    implicit order with the default stream; priority: lower numbers come first, and numbers beyond the device's range
+    (``Device.attributes["stream_priorities"]``) mean its ends, as in CUDA. As a context manager it is the current stream of the
+    thread. Raises TypeError for a priority that is no integer."""
 
     null = _DefaultStream()
 
     def __init__(
-        self, null: bool = False, non_blocking: bool = False, ptds: bool = False, priority: Any = None
+        self, null: bool = False, non_blocking: bool = False, ptds: bool = False, priority: int | None = None
     ) -> None:
-        self._native = _treadle.default_stream() if null else _treadle.create_stream(not non_blocking)
+        self._native = (
+            _treadle.default_stream() if null else _treadle.create_stream(not non_blocking, _clamped(priority))
+        )
         self._previous: list[Any] = []
         _by_handle[self.handle] = self
 
@@ -112,6 +123,11 @@ class Stream:
         return self._native.handle
 
     ptr = handle
+
+    @property
+    def priority(self) -> int:
+        """The priority; lower numbers come first. On the CPU device it is kept and changes nothing."""
+        return self._native.priority
 
     def use(self) -> Stream:
         """Makes this the current stream of the thread."""

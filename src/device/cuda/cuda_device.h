@@ -7,6 +7,7 @@
 
 #include "device/cuda/cuda_memory.h"
 #include "device/cuda/driver.h"
+#include "device/cuda/stream_list.h"
 #include "device/device.h"
 
 namespace treadle::device::cuda {
@@ -28,7 +29,6 @@ public:
     void release_cached_memory() override { memory_.release_cached(); }
     std::shared_ptr<Kernel> load_kernel(const Artifact& artifact, std::shared_ptr<const KernelDebug> debug) override;
     std::shared_ptr<Stream> default_stream() override;
-    std::shared_ptr<Stream> create_stream(bool blocking) override;
     std::shared_ptr<Stream> stream_of(std::uint64_t handle) override;
     std::shared_ptr<Event> create_event() override;
     void synchronize() override;
@@ -36,30 +36,26 @@ public:
 
     CuContext context() const { return context_; }
     CudaMemory& memory() { return memory_; }
-    // Waits, on stream, for the work that the streams with these bits have now.
-    void order_after(CuStream stream, std::uint64_t streams);
     // What first has comes before what second gets from now on. A context of the device must be current.
     static void order(CuStream first, CuStream second);
     // Tells launches apart, in their order; the low bits name the kernel.
     std::uint64_t next_launch(int kernel);
     int register_kernel(std::shared_ptr<const KernelDebug> debug);
     std::shared_ptr<const KernelDebug> kernel_of(std::uint64_t launch) const;
-    void leave(CudaStream& stream) noexcept;
+    StreamList& streams() { return streams_; }
 
 private:
+    std::shared_ptr<Stream> make_stream(bool blocking, int priority) override;
     int attribute(int number) const;
-    std::vector<std::shared_ptr<CudaStream>> all_streams();
-    int free_slot();
 
     int ordinal_;
     CuDevice device_ = 0;
     CuContext context_ = nullptr;
     Attributes attributes_;
     CudaMemory memory_;
-    mutable std::mutex mutex_;
+    StreamList streams_;
     std::shared_ptr<CudaStream> default_stream_;
-    std::vector<std::weak_ptr<CudaStream>> streams_;  // by slot
-    std::vector<CudaStream*> slots_;
+    mutable std::mutex mutex_;
     std::vector<std::shared_ptr<const KernelDebug>> kernels_;  // that report, by number
     std::atomic<std::uint64_t> launches_{0};
 };

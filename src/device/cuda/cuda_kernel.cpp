@@ -46,10 +46,7 @@ CudaKernel::CudaKernel(CudaDevice& device, const Artifact& artifact, std::shared
 }
 
 CudaKernel::~CudaKernel() {
-    CuContext popped = nullptr;
-    if (driver().ctx_push_current(device_.context()) != kSuccess) return;
-    driver().module_unload(module_);
-    driver().ctx_pop_current(&popped);
+    if (const CleanupScope scope(device_.context()); scope) driver().module_unload(module_);
 }
 
 }  // namespace treadle::device::cuda

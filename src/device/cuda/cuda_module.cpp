@@ -61,10 +61,8 @@ std::shared_ptr<Module> Module::load(const std::string& image) {
 }
 
 Module::~Module() {
-    CuContext popped = nullptr;
-    if (module_ == nullptr || driver().ctx_push_current(device_.context()) != kSuccess) return;
-    driver().module_unload(module_);
-    driver().ctx_pop_current(&popped);
+    if (module_ == nullptr) return;
+    if (const CleanupScope scope(device_.context()); scope) driver().module_unload(module_);
 }
 
 std::pair<std::uint64_t, std::size_t> Module::global(const std::string& name) const {

@@ -117,4 +117,12 @@ ContextScope::~ContextScope() {
     if (pushed_) driver().ctx_pop_current(&popped);
 }
 
+CleanupScope::CleanupScope(CuContext context) noexcept
+    : pushed_(loaded().functions.ctx_push_current(context) == kSuccess) {}
+
+CleanupScope::~CleanupScope() {
+    CuContext popped = nullptr;
+    if (pushed_) loaded().functions.ctx_pop_current(&popped);
+}
+
 }  // namespace treadle::device::cuda

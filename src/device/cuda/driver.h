@@ -23,6 +23,9 @@ inline constexpr CuResult kSuccess = 0;
 inline constexpr CuResult kOutOfMemory = 2;
 inline constexpr CuResult kDeinitialized = 4;
 inline constexpr CuResult kNotReady = 600;
+// The driver's flags.
+inline constexpr unsigned kNonBlocking = 1;
+inline constexpr unsigned kEventWithoutTime = 2;
 
 struct Driver {
 #define TREADLE_CUDA(member, symbol, parameters) CuResult(*member) parameters = nullptr;
@@ -54,6 +57,20 @@ public:
     ~ContextScope();
     ContextScope(const ContextScope&) = delete;
     ContextScope& operator=(const ContextScope&) = delete;
+
+private:
+    bool pushed_ = false;
+};
+
+// For destructors: makes a context current without throwing. False where that is impossible, at the end of the process
+// for one: then nothing can be given back, and nothing has to be.
+class CleanupScope {
+public:
+    explicit CleanupScope(CuContext context) noexcept;
+    ~CleanupScope();
+    CleanupScope(const CleanupScope&) = delete;
+    CleanupScope& operator=(const CleanupScope&) = delete;
+    explicit operator bool() const noexcept { return pushed_; }
 
 private:
     bool pushed_ = false;

@@ -2,6 +2,7 @@
 // nothing. Tests of the CUDA device load it with TREADLE_CUDA_DRIVER. Calls are written to the file that FAKE_CUDA_LOG
 // names, one a line; FAKE_CUDA_FAIL="cuMemAlloc_v2:2:3" lets the third call of a function give error 2, and from then on.
 #include <algorithm>
+#include <atomic>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
@@ -19,6 +20,11 @@ std::uintptr_t next_handle = 0x1000;
 std::map<std::string, int> calls;
 std::size_t allocated = 0;
 std::map<std::uint64_t, std::size_t> blocks;
+struct StreamFacts {
+    unsigned flags = 0;
+    int priority = 0;
+};
+std::map<void*, StreamFacts> streams;
 
 FILE* log_file() {
     static FILE* const file = [] {
@@ -61,6 +67,12 @@ void* handle() {
 int number(const char* variable, int otherwise) {
     const char* text = std::getenv(variable);
     return text != nullptr ? std::atoi(text) : otherwise;
+}
+
+// FAKE_CUDA_BUSY=N: the first N questions whether work is done are answered with "not ready".
+bool busy() {
+    static std::atomic<int> left = number("FAKE_CUDA_BUSY", 0);
+    return left > 0 && left-- > 0;
 }
 
 }  // namespace
@@ -178,12 +190,31 @@ int cuMemsetD8Async(Pointer to, unsigned char value, std::size_t size, void* str
     std::memset(reinterpret_cast<void*>(to), value, size);
     return note("cuMemsetD8Async", " %zu %p", size, stream);
 }
-int cuStreamCreateWithPriority(void** stream, unsigned flags, int) {
+int cuCtxGetStreamPriorityRange(int* least, int* most) {
+    *least = 0;
+    *most = -3;
+    return 0;
+}
+int cuStreamCreateWithPriority(void** stream, unsigned flags, int priority) {
     *stream = handle();
-    return note("cuStreamCreate", " %p %u", *stream, flags);
+    {
+        const std::lock_guard lock(mutex);
+        streams[*stream] = {flags, priority};
+    }
+    return note("cuStreamCreate", " %p %u %d", *stream, flags, priority);
+}
+int cuStreamGetPriority(void* stream, int* priority) {
+    const std::lock_guard lock(mutex);
+    *priority = streams[stream].priority;
+    return 0;
+}
+int cuStreamGetFlags(void* stream, unsigned* flags) {
+    const std::lock_guard lock(mutex);
+    *flags = streams[stream].flags;
+    return 0;
 }
 int cuStreamDestroy_v2(void* stream) { return note("cuStreamDestroy", " %p", stream); }
-int cuStreamQuery(void*) { return note("cuStreamQuery"); }
+int cuStreamQuery(void*) { return busy() ? 600 : note("cuStreamQuery"); }
 int cuStreamSynchronize(void* stream) { return note("cuStreamSynchronize", " %p", stream); }
 int cuStreamWaitEvent(void* stream, void* event, unsigned) { return note("cuStreamWaitEvent", " %p %p", stream, event); }
 int cuEventCreate(void** event, unsigned) {
@@ -192,7 +223,7 @@ int cuEventCreate(void** event, unsigned) {
 }
 int cuEventDestroy_v2(void*) { return note("cuEventDestroy"); }
 int cuEventRecord(void* event, void* stream) { return note("cuEventRecord", " %p %p", event, stream); }
-int cuEventQuery(void*) { return note("cuEventQuery"); }
+int cuEventQuery(void*) { return busy() ? 600 : note("cuEventQuery"); }
 int cuEventSynchronize(void*) { return note("cuEventSynchronize"); }
 int cuEventElapsedTime(float* milliseconds, void*, void*) {
     *milliseconds = 1.5F;
