@@ -123,6 +123,15 @@ void set_device(int index) {
     array::set_current_stream(nullptr);
 }
 std::shared_ptr<device::Stream> stream_of(std::uint64_t handle) { return device::current_device().stream_of(handle); }
+bool can_access_peer(int index, int peer) { return device::device_of(index).can_access_peer(peer); }
+bool has_peer_access(int index, int peer) {
+    // Asking makes no device.
+    return device::device_is_made(index) && device::device_is_made(peer) &&
+           device::device_of(index).has_peer_access(device::device_of(peer));
+}
+void set_peer_access(int index, int peer, bool enabled) {
+    device::device_of(index).set_peer_access(device::device_of(peer), enabled);
+}
 std::shared_ptr<device::Event> create_event() { return device::current_device().create_event(); }
 
 }  // namespace
@@ -169,6 +178,9 @@ void bind_device(nb::module_& module) {
     module.def("device_count", &device::device_count);
     module.def("device_index", &device::current_device_index);
     module.def("set_device", &set_device, nb::arg("index"));
+    module.def("can_access_peer", &can_access_peer, nb::arg("index"), nb::arg("peer"));
+    module.def("has_peer_access", &has_peer_access, nb::arg("index"), nb::arg("peer"));
+    module.def("set_peer_access", &set_peer_access, nb::arg("index"), nb::arg("peer"), nb::arg("enabled"));
     module.def("device_kind", &device::device_kind);
     module.def("gpu_problem", &device::gpu_problem);
     module.def("driver_version", &device::driver_version);

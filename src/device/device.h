@@ -214,6 +214,11 @@ public:
     // one of the calling thread. Throws Error(Device).
     virtual std::shared_ptr<Stream> stream_of(std::uint64_t handle) = 0;
     virtual std::shared_ptr<Event> create_event() = 0;
+    // Whether kernels of this device can reach memory of another one of its kind, and whether they may, because the
+    // program said so. Throws Error(Device) where they cannot.
+    virtual bool can_access_peer(int other) const { return other == index(); }
+    virtual bool has_peer_access(const Device& other) const { return this == &other; }
+    virtual void set_peer_access(const Device&, bool) {}
     virtual void synchronize() = 0;
     virtual bool wait_for(std::chrono::milliseconds limit) = 0;  // as Stream's, for all streams
 
@@ -225,6 +230,8 @@ private:
 // else the CPU. Every thread has a current one, the first unless it chose.
 Device& current_device();
 int current_device_index();
+Device& device_of(int index);        // throws Error(Device)
+bool device_is_made(int index);      // whether it was used; those that were not cost no memory
 void set_current_device(int index);  // throws Error(Device)
 int device_count();
 std::string device_kind();  // "cuda" or "cpu"

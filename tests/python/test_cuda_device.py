@@ -118,7 +118,11 @@ with cuda.gpus[1]:
     print(y.get().tolist() == list(range(10)), x.device.id, y.device.id)
 """)
     assert output.splitlines()[-1] == "True 0 1"
-    assert fake.named(calls, "cuCtxSynchronize")
+    ((target, source, size, stream),) = fake.named(calls, "cuMemcpyPeerAsync")
+    assert (target, source, size) == ("0xc1", "0xc0", "40")
+    # In the order of streams, without the host: what the first GPU's stream has comes before the copy.
+    ends = [event for event, _ in fake.named(calls, "cuEventRecord")]
+    assert [stream, ends[0]] in fake.named(calls, "cuStreamWaitEvent")
 
 
 def test_core_objects_of_another_gpu(fake):

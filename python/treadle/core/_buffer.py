@@ -140,6 +140,23 @@ class DeviceMemoryResource:
         """Whether the host reaches the memory."""
         return _treadle.device_kind() == "cpu"
 
+    @property
+    def peer_accessible_by(self) -> tuple[int, ...]:
+        """The numbers of the other devices whose kernels may use the memory of this one: all of it, arrays as well as buffers.
+        Set to a sequence of numbers or Devices; a device that is no longer among them is waited for. Raises ValueError for a
+        number that no device has, DeviceError for a device that cannot reach the memory."""
+        return tuple(number for number in self._others() if _treadle.has_peer_access(number, self.device_id))
+
+    @peer_accessible_by.setter
+    def peer_accessible_by(self, devices: Any) -> None:
+        wanted = {_CudaDevice(int(device)).id for device in devices}
+        for number in self._others():
+            if _treadle.has_peer_access(number, self.device_id) != (number in wanted):
+                _treadle.set_peer_access(number, self.device_id, number in wanted)
+
+    def _others(self) -> list[int]:
+        return [number for number in range(_treadle.device_count()) if number != self.device_id]
+
 
 class LegacyPinnedMemoryResource:
     """Page-locked memory of the host, which devices reach as well."""

@@ -116,6 +116,11 @@ class Device:
     def memory_resource(self, resource: Any) -> None:
         self._resource = resource
 
+    def can_access_peer(self, peer: Device | int) -> bool:
+        """Whether kernels of this device can reach memory of another one, once ``DeviceMemoryResource.peer_accessible_by`` lets
+        them. Raises ValueError for a number that no device has."""
+        return _treadle.can_access_peer(self._id, Device(peer).device_id)
+
     def set_current(self, ctx: Any = None) -> None:
         """Makes this the current device of the calling thread."""
         self._facts.use()

@@ -55,6 +55,18 @@ class Context:
         """As ``Device.reset``."""
         self.device.reset()
 
+    def can_access_peer(self, peer_context: Context | Device | int) -> bool:
+        """Whether kernels of this context's device can reach memory of another one, once ``enable_peer_access`` lets them. Raises
+        ValueError for a number that no device has."""
+        return _treadle.can_access_peer(self.device.id, _device_number(peer_context))
+
+    def enable_peer_access(self, peer_context: Context | Device | int, flags: int = 0) -> None:
+        """Lets kernels of this context's device use the memory of another one. flags: 0. Raises ValueError for a number that no
+        device has and for other flags, DeviceError for a device whose memory cannot be reached."""
+        if flags != 0:
+            raise ValueError(f"enable_peer_access: flags: expected 0, got {flags!r}")
+        _treadle.set_peer_access(self.device.id, _device_number(peer_context), True)
+
     def push(self) -> None:
         """Makes the context's device current."""
         self.device.use()
@@ -74,6 +86,10 @@ class Context:
 
     def __repr__(self) -> str:
         return f"<Context of {self.device!r}>"
+
+
+def _device_number(peer: Context | Device | int) -> int:
+    return peer.device.id if isinstance(peer, Context) else Device(peer).id
 
 
 class DeviceList:

@@ -52,7 +52,7 @@ private:
 
 }  // namespace
 
-CudaDevice::CudaDevice(int ordinal) : ordinal_(ordinal), memory_(*this), streams_(*this) {
+CudaDevice::CudaDevice(int ordinal) : ordinal_(ordinal), memory_(*this), peers_(*this), streams_(*this) {
     const Driver& cu = driver();
     check(cu.device_get(&device_, ordinal), "cuDeviceGet");
     check(cu.device_primary_ctx_retain(&context_, device_), "cuDevicePrimaryCtxRetain");
@@ -158,6 +158,20 @@ std::shared_ptr<Event> CudaDevice::create_event() {
     return std::make_shared<CudaEvent>(*this);
 }
 
+bool CudaDevice::has_peer_access(const Device& other) const {
+    return peers_.is_enabled(static_cast<const CudaDevice&>(other));
+}
+
+void CudaDevice::set_peer_access(const Device& other, bool enabled) {
+    check_process();
+    const auto& peer = static_cast<const CudaDevice&>(other);
+    if (enabled) {
+        peers_.enable(peer);
+    } else {
+        peers_.disable(peer);
+    }
+}
+
 void CudaDevice::synchronize() {
     check_process();
     const auto streams = streams_.alive();
@@ -189,14 +203,6 @@ bool CudaDevice::wait_for(std::chrono::milliseconds limit) {
     }
     const ContextScope scope(context_);
     return poll(left(), [&] { return streams_.left_work_is_done(); });
-}
-
-void CudaDevice::order(CuStream first, CuStream second) {
-    CuEvent event = nullptr;
-    check(driver().event_create(&event, kEventWithoutTime), "cuEventCreate");
-    check(driver().event_record(event, first), "cuEventRecord");
-    check(driver().stream_wait_event(second, event, 0), "cuStreamWaitEvent");
-    driver().event_destroy(event);
 }
 
 std::uint64_t CudaDevice::next_launch(int kernel) {

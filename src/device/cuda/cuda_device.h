@@ -7,6 +7,7 @@
 
 #include "device/cuda/cuda_memory.h"
 #include "device/cuda/driver.h"
+#include "device/cuda/peer_access.h"
 #include "device/cuda/stream_list.h"
 #include "device/device.h"
 
@@ -31,18 +32,21 @@ public:
     std::shared_ptr<Stream> default_stream() override;
     std::shared_ptr<Stream> stream_of(std::uint64_t handle) override;
     std::shared_ptr<Event> create_event() override;
+    bool can_access_peer(int other) const override { return peers_.is_possible(other); }
+    bool has_peer_access(const Device& other) const override;
+    void set_peer_access(const Device& other, bool enabled) override;
     void synchronize() override;
     bool wait_for(std::chrono::milliseconds limit) override;
 
     CuContext context() const { return context_; }
     CudaMemory& memory() { return memory_; }
-    // What first has comes before what second gets from now on. A context of the device must be current.
-    static void order(CuStream first, CuStream second);
     // Tells launches apart, in their order; the low bits name the kernel.
     std::uint64_t next_launch(int kernel);
     int register_kernel(std::shared_ptr<const KernelDebug> debug);
     std::shared_ptr<const KernelDebug> kernel_of(std::uint64_t launch) const;
     StreamList& streams() { return streams_; }
+    PeerAccess& peers() { return peers_; }
+    const PeerAccess& peers() const { return peers_; }
 
 private:
     std::shared_ptr<Stream> make_stream(bool blocking, int priority) override;
@@ -53,6 +57,7 @@ private:
     CuContext context_ = nullptr;
     Attributes attributes_;
     CudaMemory memory_;
+    PeerAccess peers_;
     StreamList streams_;
     std::shared_ptr<CudaStream> default_stream_;
     mutable std::mutex mutex_;

@@ -1,5 +1,7 @@
 #include "device/cuda/cuda_memory.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "device/cuda/cuda_device.h"
 
@@ -12,7 +14,7 @@ CudaBlock::CudaBlock(CudaDevice& device, CuPointer data, std::size_t size_bytes,
 CudaBlock::~CudaBlock() { driver().mem_free(reinterpret_cast<CuPointer>(data_)); }
 
 std::uint64_t CudaBlock::note_use(std::uint64_t stream) {
-    const bool several = stream == kSharedBit;
+    const bool several = (stream & kBitsOfSeveral) != 0;
     if (!several && (users_.load(std::memory_order_relaxed) & stream) != 0) return 0;
     users_.fetch_or(stream, std::memory_order_relaxed);
     const std::uint64_t earlier = earlier_.load(std::memory_order_relaxed);
@@ -90,6 +92,9 @@ void CudaMemory::release_cached() {
         }
         use_.cached_bytes = 0;
     }
+    // The driver waits for the GPU whose memory it is, before it takes it.
+    if (std::any_of(blocks.begin(), blocks.end(), [](const CudaBlock* block) { return block->was_lent(); }))
+        device_.peers().wait_for_visitors();
     const ContextScope scope(device_.context());
     for (CudaBlock* block : blocks) delete block;
 }

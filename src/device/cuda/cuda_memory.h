@@ -16,9 +16,10 @@ namespace treadle::device::cuda {
 
 class CudaDevice;
 
-// Streams have bits of their own; those beyond the 63rd share the last one.
-constexpr int kStreamBits = 64;
-constexpr std::uint64_t kSharedBit = std::uint64_t{1} << (kStreamBits - 1);
+// Streams have bits of their own. Those for which there is none share one, and those of other GPUs another.
+constexpr int kPeerSlot = 62;
+constexpr int kSharedSlot = 63;
+constexpr std::uint64_t kBitsOfSeveral = std::uint64_t{3} << kPeerSlot;
 
 class CudaBlock final : public Storage {
 public:
@@ -30,6 +31,9 @@ public:
         size_bytes_ = size_bytes;
         revive();
     }
+    CudaDevice& device() const { return device_; }
+    // Whether another GPU may still use it.
+    bool was_lent() const { return (earlier_.load(std::memory_order_relaxed) >> kPeerSlot & 1) != 0; }
     // Streams, by their bits, that a stream has to wait for before it may use the block for the first time.
     std::uint64_t note_use(std::uint64_t stream);  // the streams to wait for
     void end_of_use();

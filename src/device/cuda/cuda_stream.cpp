@@ -22,6 +22,41 @@ std::uint64_t patience_ns() {
     return limit;
 }
 
+// Work given to second from now on comes after what first has. Events belong to the GPU of the stream that they are
+// recorded in.
+void order(const CudaDevice& device, CuStream first, const CudaDevice& later, CuStream second) {
+    CuEvent event = nullptr;
+    {
+        const ContextScope scope(device.context());
+        check(driver().event_create(&event, kEventWithoutTime), "cuEventCreate");
+        check(driver().event_record(event, first), "cuEventRecord");
+    }
+    const ContextScope scope(later.context());
+    check(driver().stream_wait_event(second, event, 0), "cuStreamWaitEvent");
+    driver().event_destroy(event);
+}
+
+[[noreturn]] void refuse_peer(const CudaDevice& device, const CudaDevice& owner) {
+    const std::string own = std::to_string(device.index());
+    const std::string other = std::to_string(owner.index());
+    const std::string way = device.peers().is_possible(owner.index())
+                                ? "copy it, or let GPU " + own + " reach it: treadle.core.Device(" + other +
+                                      ").memory_resource.peer_accessible_by = [" + own + "]"
+                                : "copy it (GPU " + own + " cannot reach it)";
+    throw_device_error("CUDA_ERROR_INVALID_VALUE", "[stream] expected memory of the stream's GPU " + own +
+                                                       ", got an array on GPU " + other + ": " + way);
+}
+
+// The GPU whose pool an address is of; null for other memory.
+const CudaDevice* owner_of(const void* address, std::span<Storage* const> uses) {
+    for (const Storage* storage : uses) {
+        const auto* begin = static_cast<const char*>(storage->data());
+        if (storage->owner() != nullptr && address >= begin && address < begin + storage->size_bytes())
+            return static_cast<const CudaDevice*>(storage->owner());
+    }
+    return nullptr;
+}
+
 }  // namespace
 
 bool poll(std::chrono::milliseconds limit, const std::function<bool()>& done) {
@@ -51,29 +86,38 @@ CudaStream::~CudaStream() {
 
 std::uint64_t CudaStream::handle() const { return reinterpret_cast<std::uint64_t>(stream_); }
 
-// Work given to second from now on comes after what first has. 1 is another name of the legacy default stream.
-void CudaStream::order(CuStream first, CuStream second) const {
-    const auto plain = [](CuStream stream) { return reinterpret_cast<std::uint64_t>(stream) == 1 ? nullptr : stream; };
+void CudaStream::order_before(const CudaStream& later) const { order(device_, stream_, later.device_, later.stream_); }
+
+// 1 is another name of the legacy default stream.
+void CudaStream::order_with(std::uint64_t first, std::uint64_t second) const {
+    const auto plain = [](std::uint64_t handle) { return handle == 1 ? 0 : handle; };
     if (plain(first) == plain(second)) return;
-    const ContextScope scope(device_.context());
-    CudaDevice::order(first, second);
+    order(device_, reinterpret_cast<CuStream>(first), device_, reinterpret_cast<CuStream>(second));
 }
 
-void CudaStream::wait_for_handle(std::uint64_t handle) { order(reinterpret_cast<CuStream>(handle), stream_); }
-void CudaStream::order_handle_after(std::uint64_t handle) { order(stream_, reinterpret_cast<CuStream>(handle)); }
+void CudaStream::wait_for_handle(std::uint64_t handle) { order_with(handle, this->handle()); }
+void CudaStream::order_handle_after(std::uint64_t handle) { order_with(this->handle(), handle); }
 
 void CudaStream::use(std::span<Storage* const> uses) {
     std::uint64_t others = 0;
     const std::uint64_t own = std::uint64_t{1} << slot_;
     for (Storage* storage : uses) {
-        if (storage->owner() == &device_) {
-            others |= static_cast<CudaBlock*>(storage)->note_use(own);
-        } else if (storage->owner() != nullptr) {
-            throw_device_error("CUDA_ERROR_INVALID_VALUE",
-                               "[stream] expected memory of the stream's GPU, got an array on another GPU: copy it");
+        if (storage->owner() == nullptr) continue;
+        auto& block = static_cast<CudaBlock&>(*storage);
+        if (&block.device() == &device_) {
+            others |= block.note_use(own);
+            continue;
         }
+        if (!device_.peers().is_enabled(block.device())) refuse_peer(device_, block.device());
+        use_of_peer(block);
     }
-    if (others != 0) device_.streams().order_after(stream_, others);
+    if (others != 0) device_.streams().order_after(*this, others);
+}
+
+void CudaStream::use_of_peer(CudaBlock& block) {
+    device_.peers().visit(block.device());
+    const std::uint64_t others = block.note_use(std::uint64_t{1} << kPeerSlot);
+    if (others != 0) block.device().streams().order_after(*this, others);
 }
 
 // All blocks of a grid that meets must be on the GPU at once.
@@ -135,20 +179,27 @@ void CudaStream::copy(void* to, const void* from, std::size_t size_bytes, std::s
     if (size_bytes == 0) return;
     SmallVector<Storage*, 4> own;
     for (Storage* storage : uses) {
-        const Device* owner = storage->owner();
-        if (owner == nullptr || owner == &device_) {
+        if (storage->owner() == nullptr || storage->owner() == &device_) {
             own.push_back(storage);
             continue;
         }
-        // Memory of another GPU: what that one still does to it comes first, and nothing is noted there to wait for us.
-        const ContextScope scope(static_cast<const CudaDevice*>(owner)->context());
-        check(driver().ctx_synchronize(), "cuCtxSynchronize");
+        // Copies reach every GPU. What the other one still does to its memory comes first.
+        auto& block = static_cast<CudaBlock&>(*storage);
+        block.device().streams().order_after_all(*this);
+        use_of_peer(block);
     }
     const ContextScope scope(device_.context());
     use({own.begin(), own.size()});
-    check(
-        driver().memcpy_async(reinterpret_cast<CuPointer>(to), reinterpret_cast<CuPointer>(from), size_bytes, stream_),
-        "cuMemcpyAsync");
+    const CudaDevice* const target = owner_of(to, uses);
+    const CudaDevice* const source = owner_of(from, uses);
+    const auto into = reinterpret_cast<CuPointer>(to);
+    const auto out_of = reinterpret_cast<CuPointer>(from);
+    if (target != source && target != nullptr && source != nullptr) {
+        check(driver().memcpy_peer_async(into, target->context(), out_of, source->context(), size_bytes, stream_),
+              "cuMemcpyPeerAsync");
+    } else {
+        check(driver().memcpy_async(into, out_of, size_bytes, stream_), "cuMemcpyAsync");
+    }
 }
 
 void CudaStream::host(std::function<void()> work, std::span<Storage* const> uses) {

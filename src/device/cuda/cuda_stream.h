@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "device/cuda/cuda_kernel.h"
+#include "device/cuda/cuda_memory.h"
 #include "device/cuda/driver.h"
 #include "device/cuda/stream_report.h"
 #include "device/device.h"
@@ -38,13 +39,18 @@ public:
 
     int slot() const { return slot_; }
     CuStream raw() const { return stream_; }
+    CudaDevice& device() const { return device_; }
+    // What another stream, perhaps of another GPU, is given from now on comes after this one's work.
+    void order_before(const CudaStream& later) const;
     bool is_owned() const { return owned_; }
     const std::shared_ptr<StreamReport>& report() const { return report_; }
-    // Notes that the stream's next work uses this memory. Throws Error(Device) for memory of another GPU.
+    // Notes that the stream's next work uses this memory. Throws Error(Device) for memory of a GPU that the stream's
+    // does not reach.
     void use(std::span<Storage* const> uses);
 
 private:
-    void order(CuStream first, CuStream second) const;
+    void order_with(std::uint64_t first, std::uint64_t second) const;
+    void use_of_peer(CudaBlock& block);
     void check_cooperative(const CudaKernel& kernel, const Launch& launch, std::size_t shared_bytes) const;
 
     CudaDevice& device_;

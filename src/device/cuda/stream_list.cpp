@@ -10,14 +10,13 @@
 namespace treadle::device::cuda {
 namespace {
 
-constexpr int kSharedSlot = kStreamBits - 1;
-
 std::uint64_t bit_of(int slot) { return std::uint64_t{1} << slot; }
 
 }  // namespace
 
 int StreamList::take_slot() {
-    const int slot = std::min(std::countr_one(taken_), kSharedSlot);
+    const int first = std::countr_one(taken_);
+    const int slot = first < kPeerSlot ? first : kSharedSlot;
     taken_ |= bit_of(slot);
     return slot;
 }
@@ -73,17 +72,23 @@ std::vector<std::shared_ptr<CudaStream>> StreamList::alive() {
     return streams;
 }
 
-void StreamList::order_after(CuStream stream, std::uint64_t slots) {
-    const auto is_meant = [&](int slot) { return (slots & bit_of(slot)) != 0; };
+void StreamList::order_after(const CudaStream& waiter, std::uint64_t slots) {
+    const bool is_own = &waiter.device() == &device_;
+    const auto is_meant = [&](int slot, CuStream raw) {
+        return (slots & bit_of(slot)) != 0 && !(is_own && raw == waiter.raw());
+    };
     for (const auto& other : alive()) {
-        if (is_meant(other->slot()) && other->raw() != stream) CudaDevice::order(other->raw(), stream);
+        if (is_meant(other->slot(), other->raw())) other->order_before(waiter);
     }
+    if ((slots & bit_of(kPeerSlot)) != 0) device_.peers().order_after_visitors(waiter);
     const std::lock_guard lock(mutex_);
     for (const Left& left : left_) {
-        if (!is_meant(left.slot) || left.raw == stream) continue;
+        if (!is_meant(left.slot, left.raw)) continue;
         if (left.end != nullptr) {
-            check(driver().stream_wait_event(stream, left.end, 0), "cuStreamWaitEvent");
+            const ContextScope scope(waiter.device().context());
+            check(driver().stream_wait_event(waiter.raw(), left.end, 0), "cuStreamWaitEvent");
         } else {
+            const ContextScope scope(device_.context());
             check(driver().ctx_synchronize(), "cuCtxSynchronize");
         }
     }

@@ -1,16 +1,16 @@
 // The streams of a GPU, and what those that are gone have left: work that may still run, and reports that nobody has
 // waited for.
 //
-// Each stream has one of 64 slots, the bit by which blocks of memory remember it (cuda_memory.h). A slot is given to
-// another stream when the work of the one before is done. The last slot is shared by all streams for which there is no
-// other. A stream of another library may end before we know, so its handle is not touched once our object is gone: its
-// work is known to be done when the whole device is.
+// Each stream has a slot, the bit by which blocks of memory remember it (cuda_memory.h). A slot is given to
+// another stream when the work of the one before is done. A stream of another library may end before we know, so its
+// handle is not touched once our object is gone: its work is known to be done when the whole device is.
 #pragma once
 
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include "device/cuda/cuda_memory.h"
 #include "device/cuda/driver.h"
 #include "device/cuda/stream_report.h"
 
@@ -29,8 +29,9 @@ public:
     // Called by the destructor of a stream, with a context of the device current.
     void leave(const CudaStream& stream) noexcept;
     std::vector<std::shared_ptr<CudaStream>> alive();
-    // Makes a stream wait for the work that the streams in these slots have now.
-    void order_after(CuStream stream, std::uint64_t slots);
+    // Makes a stream, perhaps of another GPU, wait for the work that the streams in these slots have now.
+    void order_after(const CudaStream& waiter, std::uint64_t slots);
+    void order_after_all(const CudaStream& waiter) { order_after(waiter, ~(std::uint64_t{1} << kPeerSlot)); }
     // Whether all work of streams that are gone is done, as far as can be asked.
     bool left_work_is_done();
     // What was left up to now.

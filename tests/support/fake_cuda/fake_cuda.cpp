@@ -186,6 +186,16 @@ int cuMemcpyAsync(Pointer to, Pointer from, std::size_t size, void* stream) {
     std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), size);
     return note("cuMemcpyAsync", " %zu %p", size, stream);
 }
+int cuDeviceCanAccessPeer(int* answer, int, int) {
+    *answer = number("FAKE_CUDA_PEERS", 1);
+    return 0;
+}
+int cuCtxEnablePeerAccess(void* context, unsigned) { return note("cuCtxEnablePeerAccess", " %p %p", current, context); }
+int cuCtxDisablePeerAccess(void* context) { return note("cuCtxDisablePeerAccess", " %p %p", current, context); }
+int cuMemcpyPeerAsync(Pointer to, void* target, Pointer from, void* source, std::size_t size, void* stream) {
+    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), size);
+    return note("cuMemcpyPeerAsync", " %p %p %zu %p", target, source, size, stream);
+}
 int cuMemsetD8Async(Pointer to, unsigned char value, std::size_t size, void* stream) {
     std::memset(reinterpret_cast<void*>(to), value, size);
     return note("cuMemsetD8Async", " %zu %p", size, stream);
