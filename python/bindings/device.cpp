@@ -38,6 +38,8 @@ nb::tuple memory_use() {
     return nb::make_tuple(use.used_bytes, use.cached_bytes);
 }
 
+std::size_t free_bytes() { return device::current_device().free_bytes(); }
+
 std::atomic<bool> ending{false};
 std::atomic<int> taking_the_lock{0};  // threads that come back from a wait
 const std::thread::id kMainThread = std::this_thread::get_id();
@@ -166,6 +168,7 @@ void bind_device(nb::module_& module) {
     module.def("attributes", &attributes);
     module.def("counts", &counts);
     module.def("memory_use", &memory_use);
+    module.def("free_bytes", &free_bytes);
     device::set_print_sink(show);
     module.def("synchronize", &synchronize);
     module.def("release_cached_memory", &release_cached_memory);

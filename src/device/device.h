@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/artifact.h"
+#include "base/dtype.h"
 #include "device/counters.h"
 
 namespace treadle::device {
@@ -23,6 +24,17 @@ namespace treadle::device {
 // Device memory with a count of its users: arrays on the host side and work that has not run yet. The last one frees
 // it.
 class Device;
+
+// What an array says of itself when its memory is made, for messages.
+struct Contents {
+    static constexpr int kMostShown = 6;  // axes
+
+    std::int64_t item_bytes = 0;  // 0: nothing is known
+    bool is_record = false;
+    DType dtype = DType::UInt8;
+    int rank = 0;
+    std::int64_t shape[kMostShown] = {};
+};
 
 enum class Place : std::uint8_t { Device, Host, Managed };
 
@@ -39,6 +51,9 @@ public:
     Place place() const noexcept { return place_; }
     // The device whose pool it is of; null for other memory.
     const Device* owner() const noexcept { return owner_; }
+    bool in_use() const noexcept { return users_.load(std::memory_order_relaxed) > 0; }
+    const Contents& contents() const noexcept { return contents_; }
+    void describe(const Contents& contents) noexcept { contents_ = contents; }
     void retain() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
     void release() noexcept {
         if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) dispose();
@@ -54,6 +69,7 @@ protected:
 private:
     Place place_;
     const Device* owner_;
+    Contents contents_;
     std::atomic<std::int64_t> users_{1};
 };
 
@@ -201,6 +217,7 @@ public:
         std::size_t size_bytes) = 0;  // at least one readable element behind any pointer into it
     virtual StorageRef allocate_shared(std::size_t size_bytes, SharedMemory kind) = 0;
     virtual MemoryUse memory_use() const = 0;
+    virtual std::size_t free_bytes() const = 0;  // that the system has, beside what is kept for reuse
     virtual void release_cached_memory() = 0;
     // What its machine code depends on beside the compiler and the options: part of the cache's keys.
     virtual std::string code_key() const = 0;

@@ -119,10 +119,9 @@ class Device:
 
     @property
     def mem_info(self) -> tuple[int, int]:
-        """Free and total bytes of memory."""
+        """Free and total bytes of memory; what is kept for reuse counts as free."""
         with self:
-            total = _treadle.attributes()["total_bytes"]
-            return total - _treadle.memory_use()[0], total
+            return _treadle.free_bytes() + _treadle.memory_use()[1], _treadle.attributes()["total_bytes"]
 
     def get_primary_context(self) -> Context:
         """The context of the device: it has one."""

@@ -62,6 +62,7 @@ public:
     std::string code_key() const override { return host_target().key(); }
     void finish(Artifact&) override {}
     MemoryUse memory_use() const override { return memory_.use(); }
+    std::size_t free_bytes() const override { return MemoryPool::free_bytes(); }
     void release_cached_memory() override { memory_.release_cached(); }
 
     std::shared_ptr<Kernel> load_kernel(const Artifact& artifact, std::shared_ptr<const KernelDebug> debug) override {

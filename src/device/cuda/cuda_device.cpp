@@ -113,14 +113,13 @@ StorageRef CudaDevice::allocate_shared(std::size_t size_bytes, SharedMemory kind
     const ContextScope scope(context_);
     const std::size_t size = std::max<std::size_t>(size_bytes, 1);
     void* memory = nullptr;
-    CuResult result = kSuccess;
-    if (kind == SharedMemory::Managed) {
+    const CuResult result = memory_.with_memory([&] {
+        if (kind == SharedMemory::Pinned) return driver().mem_host_alloc(&memory, size, kPortableMapped);
         CuPointer pointer = 0;
-        result = driver().mem_alloc_managed(&pointer, size, kAttachGlobal);
+        const CuResult managed = driver().mem_alloc_managed(&pointer, size, kAttachGlobal);
         memory = reinterpret_cast<void*>(pointer);
-    } else {
-        result = driver().mem_host_alloc(&memory, size, kPortableMapped);
-    }
+        return managed;
+    });
     if (result == kOutOfMemory)
         throw Error(ErrorKind::Memory, "CUDA_ERROR_OUT_OF_MEMORY: cannot allocate " + std::to_string(size_bytes) +
                                            " bytes of memory that host and device reach");

@@ -27,6 +27,7 @@ public:
     StorageRef allocate(std::size_t size_bytes) override;
     StorageRef allocate_shared(std::size_t size_bytes, SharedMemory kind) override;
     MemoryUse memory_use() const override { return memory_.use(); }
+    std::size_t free_bytes() const override { return memory_.free_bytes(); }
     void release_cached_memory() override { memory_.release_cached(); }
     std::shared_ptr<Kernel> load_kernel(const Artifact& artifact, std::shared_ptr<const KernelDebug> debug) override;
     std::shared_ptr<Stream> default_stream() override;

@@ -27,7 +27,8 @@ CudaKernel::CudaKernel(CudaDevice& device, const Artifact& artifact, std::shared
     debug = std::move(source);
     const Driver& cu = driver();
     const ContextScope scope(device.context());
-    check(cu.module_load_data(&module_, artifact.object.data()), "cuModuleLoadData");
+    const auto load = [&] { return cu.module_load_data(&module_, artifact.object.data()); };
+    check(device.memory().with_memory(load), "cuModuleLoadData");
     check(cu.module_get_function(&function, module_, kDeviceEntry), "cuModuleGetFunction");
     check(cu.func_get_attribute(&registers, kRegisters, function), "cuFuncGetAttribute");
     check(cu.func_get_attribute(&local_bytes, kLocalBytes, function), "cuFuncGetAttribute");

@@ -10,6 +10,7 @@
 
 #include "device/cuda/driver.h"
 #include "device/device.h"
+#include "device/memory_report.h"
 #include "device/size_classes.h"
 
 namespace treadle::device::cuda {
@@ -53,14 +54,18 @@ public:
     StorageRef allocate(std::size_t size_bytes);
     void give_back(CudaBlock* block) noexcept;
     MemoryUse use() const;
-    void release_cached();
+    std::size_t free_bytes() const;
+    std::size_t release_cached();  // bytes that were given back
+    // Runs a call of the driver; where that needs memory, once more after giving back what is kept.
+    CuResult with_memory(const std::function<CuResult()>& call);
+    // What an allocation that failed is told. given_back_bytes: by this allocation.
+    Error failure(std::size_t size_bytes, std::size_t given_back_bytes) const;
 
 private:
-    CuPointer take(std::size_t size_bytes);
-
     CudaDevice& device_;
     mutable std::mutex mutex_;
     std::array<std::vector<CudaBlock*>, kSizeClasses> free_;
+    BlockList<CudaBlock> blocks_;
     MemoryUse use_;
 };
 

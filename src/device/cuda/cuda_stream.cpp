@@ -169,10 +169,18 @@ void CudaStream::launch(const Launch& launch) {
     }
     std::size_t size_bytes = 8 * words.size();
     void* extra[] = {reinterpret_cast<void*>(1), words.begin(), reinterpret_cast<void*>(2), &size_bytes, nullptr};
-    check(cu.launch_kernel(kernel.function, grid_x, extent(launch.grid, 1), extent(launch.grid, 2),
-                           extent(launch.block, 0), extent(launch.block, 1), extent(launch.block, 2),
-                           static_cast<unsigned>(shared), stream_, nullptr, extra),
-          "cuLaunchKernel");
+    const auto start = [&] {
+        return cu.launch_kernel(kernel.function, grid_x, extent(launch.grid, 1), extent(launch.grid, 2),
+                                extent(launch.block, 0), extent(launch.block, 1), extent(launch.block, 2),
+                                static_cast<unsigned>(shared), stream_, nullptr, extra);
+    };
+    CuResult result = start();
+    // Local arrays get their memory when a kernel that has them first runs.
+    if (result == kOutOfMemory) {
+        device_.memory().release_cached();
+        result = start();
+    }
+    check(result, "cuLaunchKernel");
 }
 
 void CudaStream::copy(void* to, const void* from, std::size_t size_bytes, std::span<Storage* const> uses) {

@@ -96,6 +96,7 @@ void check(CuResult result, const char* call) {
         if (result == sticky)
             message += "; the GPU can no longer be used in this process: arrays on it are lost, start it again";
     }
+    if (result == kOutOfMemory) throw Error(ErrorKind::Memory, error_name(result) + ": " + message);
     throw_device_error(error_name(result), message);
 }
 

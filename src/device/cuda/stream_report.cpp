@@ -27,7 +27,8 @@ DeviceReport* StreamReport::memory(CuStream stream) {
     if (report_ == nullptr) {
         const Driver& cu = driver();
         CuPointer scratch = 0;
-        check(cu.mem_alloc(&scratch, sizeof(DeviceScratch)), "cuMemAlloc");
+        const auto allocate = [&] { return cu.mem_alloc(&scratch, sizeof(DeviceScratch)); };
+        check(device_.memory().with_memory(allocate), "cuMemAlloc");
         void* memory = nullptr;
         CuResult result = cu.memset_async(scratch, 0, sizeof(DeviceScratch), stream);
         if (result == kSuccess) result = cu.mem_host_alloc(&memory, sizeof(DeviceReport), kMappedHostMemory);

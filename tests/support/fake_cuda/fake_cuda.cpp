@@ -1,6 +1,7 @@
 // A driver without a GPU: every function of src/device/cuda/driver.def, with memory of the host and kernels that do
 // nothing. Tests of the CUDA device load it with TREADLE_CUDA_DRIVER. Calls are written to the file that FAKE_CUDA_LOG
-// names, one a line; FAKE_CUDA_FAIL="cuMemAlloc_v2:2:3" lets the third call of a function give error 2, and from then on.
+// names, one a line; FAKE_CUDA_FAIL="cuMemAlloc_v2:2:3" lets the third call of a function give error 2, and from then on;
+// "cuMemAlloc_v2:2:3:1" that one only.
 #include <algorithm>
 #include <atomic>
 #include <cstdarg>
@@ -55,8 +56,10 @@ int note(const char* name, const char* format = "", ...) {
     if (failing.substr(0, colon) != name) return 0;
     int error = 0;
     int first = 1;
-    std::sscanf(failing.c_str() + colon + 1, "%d:%d", &error, &first);
-    return ++calls[name] >= first ? error : 0;
+    int times = 1 << 30;
+    std::sscanf(failing.c_str() + colon + 1, "%d:%d:%d", &error, &first, &times);
+    const int call = ++calls[name];
+    return call >= first && call - first < times ? error : 0;
 }
 
 void* handle() {
@@ -179,7 +182,7 @@ int cuMemAllocManaged(Pointer* pointer, std::size_t size, unsigned) {
 }
 int cuMemGetInfo_v2(std::size_t* available, std::size_t* total) {
     *total = std::size_t{1} << 32;
-    *available = *total - allocated;
+    *available = static_cast<std::size_t>(number("FAKE_CUDA_MEMORY", 1 << 30)) - allocated;
     return 0;
 }
 int cuMemcpyAsync(Pointer to, Pointer from, std::size_t size, void* stream) {
