@@ -193,7 +193,7 @@ def add(a, b, c):
 @pytest.fixture
 def fake(run_python, tmp_path):
     """fake(code, **environment): runs code on the GPU that is none, after the kernel ``add``; gives what it printed and the driver's
-    calls. fake.named(calls, name): the arguments of the calls of one function."""
+    calls. fake.named(calls, name): the arguments of the calls of one function; fake.stderr(): of the last run."""
     libraries = sorted(SUPPORT.parents[1].glob("build/*/libfake_cuda.so"))
     if not libraries:
         pytest.skip("the C++ tests, with which the driver comes, were not built")
@@ -203,6 +203,7 @@ def fake(run_python, tmp_path):
         names = {"TREADLE_CUDA_DRIVER": str(libraries[0]), "TREADLE_DEVICE": "cuda", "FAKE_CUDA_LOG": str(log)}
         result = run_python(FAKE_PROGRAM + code, **{**names, **environment})
         assert (result.returncode != 0) == fails, result.stderr
+        run.stderr = lambda: result.stderr
         calls = log.read_text().splitlines() if log.exists() else []
         return result.stderr if fails else result.stdout, calls
 

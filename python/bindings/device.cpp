@@ -66,7 +66,7 @@ void synchronize() {
 
 // What kernels printed or reported and nobody waited for is shown, as a program's last words.
 void interpreter_ends() {
-    if (device::device_is_used()) {
+    if (device::device_is_used() && !device::current_device().is_lost()) {
         try {
             synchronize();
         } catch (const std::exception& error) {

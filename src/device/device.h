@@ -236,6 +236,8 @@ public:
     virtual bool can_access_peer(int other) const { return other == index(); }
     virtual bool has_peer_access(const Device& other) const { return this == &other; }
     virtual void set_peer_access(const Device&, bool) {}
+    // Whether a kernel has broken it for the rest of the process: every use throws Error(Device).
+    virtual bool is_lost() const { return false; }
     virtual void synchronize() = 0;
     virtual bool wait_for(std::chrono::milliseconds limit) = 0;  // as Stream's, for all streams
 

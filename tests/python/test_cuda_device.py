@@ -223,7 +223,7 @@ except td.errors.DeviceError as error:
 """,
         FAKE_CUDA_FAIL="cuCtxSynchronize:700:1",
     )
-    assert "CUDA_ERROR_ILLEGAL_ADDRESS" in output and "arrays on it are lost, start it again" in output
+    assert "CUDA_ERROR_ILLEGAL_ADDRESS" in output and "its arrays are lost" in output
 
 
 @pytest.mark.parametrize(

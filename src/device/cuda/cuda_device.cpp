@@ -52,10 +52,11 @@ private:
 
 }  // namespace
 
-CudaDevice::CudaDevice(int ordinal) : ordinal_(ordinal), memory_(*this), peers_(*this), streams_(*this) {
+CudaDevice::CudaDevice(int ordinal)
+    : ordinal_(ordinal), context_(ordinal), memory_(*this), peers_(*this), streams_(*this) {
     const Driver& cu = driver();
     check(cu.device_get(&device_, ordinal), "cuDeviceGet");
-    check(cu.device_primary_ctx_retain(&context_, device_), "cuDevicePrimaryCtxRetain");
+    check(cu.device_primary_ctx_retain(&context_.raw, device_), "cuDevicePrimaryCtxRetain");
     char name[256] = {};
     check(cu.device_get_name(name, sizeof name, device_), "cuDeviceGetName");
     check(cu.device_total_mem(&attributes_.total_bytes, device_), "cuDeviceTotalMem");

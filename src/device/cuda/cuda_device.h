@@ -5,6 +5,7 @@
 #include <mutex>
 #include <vector>
 
+#include "device/cuda/context.h"
 #include "device/cuda/cuda_memory.h"
 #include "device/cuda/driver.h"
 #include "device/cuda/peer_access.h"
@@ -36,10 +37,11 @@ public:
     bool can_access_peer(int other) const override { return peers_.is_possible(other); }
     bool has_peer_access(const Device& other) const override;
     void set_peer_access(const Device& other, bool enabled) override;
+    bool is_lost() const override { return context_.is_lost(); }
     void synchronize() override;
     bool wait_for(std::chrono::milliseconds limit) override;
 
-    CuContext context() const { return context_; }
+    GpuContext& context() const { return context_; }
     CudaMemory& memory() { return memory_; }
     // Tells launches apart, in their order; the low bits name the kernel.
     std::uint64_t next_launch(int kernel);
@@ -55,7 +57,7 @@ private:
 
     int ordinal_;
     CuDevice device_ = 0;
-    CuContext context_ = nullptr;
+    mutable GpuContext context_;
     Attributes attributes_;
     CudaMemory memory_;
     PeerAccess peers_;

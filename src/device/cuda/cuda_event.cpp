@@ -11,7 +11,9 @@ CudaEvent::CudaEvent(CudaDevice& device) : device_(device) {
     check(driver().event_create(&event_, 0), "cuEventCreate");
 }
 
-CudaEvent::~CudaEvent() { driver().event_destroy(event_); }
+CudaEvent::~CudaEvent() {
+    if (const CleanupScope scope(device_.context()); scope) driver().event_destroy(event_);
+}
 
 bool CudaEvent::query() const {
     const ContextScope scope(device_.context());

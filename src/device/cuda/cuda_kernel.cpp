@@ -25,6 +25,7 @@ CudaKernel::CudaKernel(CudaDevice& device, const Artifact& artifact, std::shared
     reports = artifact.reports;
     coarse = artifact.coarse;
     debug = std::move(source);
+    label = interned(debug->name);
     const Driver& cu = driver();
     const ContextScope scope(device.context());
     const auto load = [&] { return cu.module_load_data(&module_, artifact.object.data()); };

@@ -141,6 +141,7 @@ void CudaStream::launch(const Launch& launch) {
     const Driver& cu = driver();
     const ContextScope scope(device_.context());
     use(launch.uses);
+    device_.context().note_launch(kernel.label, stream_);
     LaunchTail tail{};
     tail.grid_x = static_cast<std::uint64_t>(launch.grid[0]);
     if (kernel.reports || kernel.meets_grid) {
@@ -203,8 +204,11 @@ void CudaStream::copy(void* to, const void* from, std::size_t size_bytes, std::s
     const auto into = reinterpret_cast<CuPointer>(to);
     const auto out_of = reinterpret_cast<CuPointer>(from);
     if (target != source && target != nullptr && source != nullptr) {
-        check(driver().memcpy_peer_async(into, target->context(), out_of, source->context(), size_bytes, stream_),
-              "cuMemcpyPeerAsync");
+        target->context().check_usable();
+        source->context().check_usable();
+        check(
+            driver().memcpy_peer_async(into, target->context().raw, out_of, source->context().raw, size_bytes, stream_),
+            "cuMemcpyPeerAsync");
     } else {
         check(driver().memcpy_async(into, out_of, size_bytes, stream_), "cuMemcpyAsync");
     }

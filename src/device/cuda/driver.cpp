@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include "base/error.h"
+#include "device/cuda/context.h"
 
 namespace treadle::device::cuda {
 namespace {
@@ -90,40 +91,10 @@ void check(CuResult result, const char* call) {
     const char* text = nullptr;
     std::string message = "[" + std::string(call) + "] ";
     if (loaded().functions.get_error_string(result, &text) == kSuccess && text != nullptr) message += text;
-    // These leave the context unusable, and with it all of the process that uses the GPU.
-    constexpr CuResult kSticky[] = {700, 714, 715, 716, 717, 718, 719, 710};
-    for (const CuResult sticky : kSticky) {
-        if (result == sticky)
-            message += "; the GPU can no longer be used in this process: arrays on it are lost, start it again";
-    }
+    if (GpuContext* const context = scope_context(); context != nullptr && breaks_context(result))
+        context->lose(result, message);
     if (result == kOutOfMemory) throw Error(ErrorKind::Memory, error_name(result) + ": " + message);
     throw_device_error(error_name(result), message);
-}
-
-ContextScope::ContextScope(CuContext context) {
-    CuContext current = nullptr;
-    check(driver().ctx_get_current(&current), "cuCtxGetCurrent");
-    if (current == context) return;
-    if (current == nullptr) {
-        // A thread without any context keeps this one, as it would with CUDA's runtime: later calls find it.
-        check(driver().ctx_set_current(context), "cuCtxSetCurrent");
-        return;
-    }
-    check(driver().ctx_push_current(context), "cuCtxPushCurrent");
-    pushed_ = true;
-}
-
-ContextScope::~ContextScope() {
-    CuContext popped = nullptr;
-    if (pushed_) driver().ctx_pop_current(&popped);
-}
-
-CleanupScope::CleanupScope(CuContext context) noexcept
-    : pushed_(loaded().functions.ctx_push_current(context) == kSuccess) {}
-
-CleanupScope::~CleanupScope() {
-    CuContext popped = nullptr;
-    if (pushed_) loaded().functions.ctx_pop_current(&popped);
 }
 
 }  // namespace treadle::device::cuda

@@ -46,34 +46,9 @@ const DriverState& driver_state();
 // Throws Error(Device) with the problem where it is not usable.
 const Driver& driver();
 
-// Throws Error(Device), or Error(Memory), with the driver's name for the result.
+// Throws Error(Device), or Error(Memory), with the driver's name for the result. Errors that break contexts mark the
+// one of the scope as lost (context.h).
 void check(CuResult result, const char* call);
 std::string error_name(CuResult result);
-
-// Makes a context current for a scope, and the one before it afterwards.
-class ContextScope {
-public:
-    explicit ContextScope(CuContext context);
-    ~ContextScope();
-    ContextScope(const ContextScope&) = delete;
-    ContextScope& operator=(const ContextScope&) = delete;
-
-private:
-    bool pushed_ = false;
-};
-
-// For destructors: makes a context current without throwing. False where that is impossible, at the end of the process
-// for one: then nothing can be given back, and nothing has to be.
-class CleanupScope {
-public:
-    explicit CleanupScope(CuContext context) noexcept;
-    ~CleanupScope();
-    CleanupScope(const CleanupScope&) = delete;
-    CleanupScope& operator=(const CleanupScope&) = delete;
-    explicit operator bool() const noexcept { return pushed_; }
-
-private:
-    bool pushed_ = false;
-};
 
 }  // namespace treadle::device::cuda

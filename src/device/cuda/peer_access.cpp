@@ -41,7 +41,7 @@ void PeerAccess::enable(const CudaDevice& other) {
                                std::to_string(other.index()) + ": copy arrays instead");
     }
     const ContextScope scope(device_.context());
-    const CuResult result = driver().ctx_enable_peer_access(other.context(), 0);
+    const CuResult result = driver().ctx_enable_peer_access(other.context().raw, 0);
     if (result != kAlreadyEnabled) check(result, "cuCtxEnablePeerAccess");
     const std::lock_guard lock(mutex_);
     if (!holds(reached_, &other)) reached_.push_back(&other);
@@ -51,7 +51,7 @@ void PeerAccess::disable(const CudaDevice& other) {
     if (&other == &device_ || !is_enabled(other)) return;
     const ContextScope scope(device_.context());
     check(driver().ctx_synchronize(), "cuCtxSynchronize");
-    const CuResult result = driver().ctx_disable_peer_access(other.context());
+    const CuResult result = driver().ctx_disable_peer_access(other.context().raw);
     if (result != kNotEnabled) check(result, "cuCtxDisablePeerAccess");
     const std::lock_guard lock(mutex_);
     std::erase(reached_, &other);

@@ -1,7 +1,8 @@
 // A driver without a GPU: every function of src/device/cuda/driver.def, with memory of the host and kernels that do
 // nothing. Tests of the CUDA device load it with TREADLE_CUDA_DRIVER. Calls are written to the file that FAKE_CUDA_LOG
 // names, one a line; FAKE_CUDA_FAIL="cuMemAlloc_v2:2:3" lets the third call of a function give error 2, and from then on;
-// "cuMemAlloc_v2:2:3:1" that one only.
+// "cuMemAlloc_v2:2:3:1" that one only. FAKE_CUDA_BREAK, in the same form, lets a call break its context: all later ones that
+// need it give the error.
 #include <algorithm>
 #include <atomic>
 #include <cstdarg>
@@ -18,7 +19,7 @@ namespace {
 std::mutex mutex;
 thread_local void* current = nullptr;
 std::uintptr_t next_handle = 0x1000;
-std::map<std::string, int> calls;
+std::map<void*, int> broken_contexts;
 std::size_t allocated = 0;
 std::map<std::uint64_t, std::size_t> blocks;
 struct StreamFacts {
@@ -35,13 +36,32 @@ FILE* log_file() {
     return file;
 }
 
+// "name:error:first:times" of an environment variable, and how often the function was called.
+struct Plan {
+    explicit Plan(const char* variable) {
+        const char* text = std::getenv(variable);
+        if (text == nullptr) return;
+        const char* colon = std::strchr(text, ':');
+        name.assign(text, colon);
+        std::sscanf(colon + 1, "%d:%d:%d", &error, &first, &times);
+    }
+    bool is_due(const char* called) {
+        if (name != called) return false;
+        ++calls;
+        return calls >= first && calls - first < times;
+    }
+    std::string name;
+    int error = 0;
+    int first = 1;
+    int times = 1 << 30;
+    int calls = 0;
+};
+
 // Notes the call; gives the error that was asked for, else 0.
 int note(const char* name, const char* format = "", ...) {
     const std::lock_guard lock(mutex);
-    static const std::string failing = [] {
-        const char* text = std::getenv("FAKE_CUDA_FAIL");
-        return std::string(text != nullptr ? text : "");
-    }();
+    static Plan failing("FAKE_CUDA_FAIL");
+    static Plan breaking("FAKE_CUDA_BREAK");
     if (FILE* file = log_file(); file != nullptr) {
         std::fprintf(file, "%s", name);
         std::va_list arguments;
@@ -51,15 +71,11 @@ int note(const char* name, const char* format = "", ...) {
         std::fprintf(file, "\n");
         std::fflush(file);
     }
-    if (failing.empty()) return 0;
-    const std::size_t colon = failing.find(':');
-    if (failing.substr(0, colon) != name) return 0;
-    int error = 0;
-    int first = 1;
-    int times = 1 << 30;
-    std::sscanf(failing.c_str() + colon + 1, "%d:%d:%d", &error, &first, &times);
-    const int call = ++calls[name];
-    return call >= first && call - first < times ? error : 0;
+    const auto broken = broken_contexts.find(current);
+    if (broken != broken_contexts.end() && std::strncmp(name, "cuCtxP", 6) != 0) return broken->second;
+    // A kernel's fault is told later: the launch itself is accepted.
+    if (breaking.is_due(name)) broken_contexts[current] = breaking.error;
+    return failing.is_due(name) ? failing.error : 0;
 }
 
 void* handle() {
@@ -94,6 +110,7 @@ int cuGetErrorName(int error, const char** name) {
             : error == 1   ? "CUDA_ERROR_INVALID_VALUE"
             : error == 100 ? "CUDA_ERROR_NO_DEVICE"
             : error == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+            : error == 719 ? "CUDA_ERROR_LAUNCH_FAILED"
                            : "CUDA_ERROR_UNKNOWN";
     return 0;
 }
@@ -275,7 +292,8 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks_at_once, void*, int,
 }
 int cuLaunchKernel(void*, unsigned x, unsigned y, unsigned z, unsigned bx, unsigned by, unsigned bz, unsigned shared,
                    void* stream, void**, void** extra) {
-    if (log_file() == nullptr && std::getenv("FAKE_CUDA_FAIL") == nullptr) return 0;
+    if (log_file() == nullptr && std::getenv("FAKE_CUDA_FAIL") == nullptr && std::getenv("FAKE_CUDA_BREAK") == nullptr)
+        return 0;
     const auto* words = extra != nullptr ? static_cast<const std::uint64_t*>(extra[1]) : nullptr;
     const std::size_t count = extra != nullptr ? *static_cast<std::size_t*>(extra[3]) / 8 : 0;
     std::string text;
