@@ -19,6 +19,23 @@ array::RecordRef to_record(const std::string& layout) {
     return std::make_shared<array::Record>(array::Record{layout, std::stoll(layout.substr(at))});
 }
 
+CodeKind to_code_kind(const std::string& text) {
+    for (std::size_t i = 0; i < std::size(kCodeKinds); ++i) {
+        if (kCodeKinds[i].text == text) return static_cast<CodeKind>(i);
+    }
+    throw Error(ErrorKind::Argument, "kind of code: got '" + text + "'");
+}
+
+CodeImages to_code_images(nb::handle images) {
+    CodeImages result;
+    for (const nb::handle image : nb::iter(images)) {
+        const auto data = nb::cast<nb::bytes>(image[1]);
+        result.push_back({to_code_kind(nb::cast<std::string>(image[0])), std::string(data.c_str(), data.size()),
+                          nb::cast<std::string>(image[2])});
+    }
+    return result;
+}
+
 std::int64_t to_integer(nb::handle value) {
     const nb::object number = nb::steal(PyNumber_Index(value.ptr()));
     if (!number.is_valid()) throw nb::python_error();
@@ -31,6 +48,11 @@ array::Dims to_dims(nb::handle shape) {
     array::Dims dims;
     if (PyIndex_Check(shape.ptr())) {
         dims.push_back(to_integer(shape));
+        return dims;
+    }
+    if (PyTuple_CheckExact(shape.ptr())) {
+        for (Py_ssize_t i = 0; i < PyTuple_Size(shape.ptr()); ++i)
+            dims.push_back(to_integer(PyTuple_GetItem(shape.ptr(), i)));
         return dims;
     }
     for (const nb::handle item : nb::iter(shape)) dims.push_back(to_integer(item));

@@ -13,6 +13,8 @@
 namespace treadle::bindings {
 namespace {
 
+const char* device_kind() { return device::uses_gpus() ? "cuda" : "cpu"; }
+
 nb::dict attributes() {
     const device::Attributes& facts = device::current_device().attributes();
     nb::dict result;
@@ -26,7 +28,7 @@ nb::dict attributes() {
     result["compute_capability"] = nb::make_tuple(facts.compute_major, facts.compute_minor);
     result["total_bytes"] = facts.total_bytes;
     result["target"] = facts.target;
-    result["kind"] = device::device_kind();
+    result["kind"] = device_kind();
     result["shared_bytes_per_block_optin"] = facts.shared_bytes_per_block_optin;
     result["stream_priorities"] = nb::make_tuple(facts.stream_priorities[0], facts.stream_priorities[1]);
     result["pci"] = nb::make_tuple(facts.pci[0], facts.pci[1], facts.pci[2]);
@@ -184,7 +186,7 @@ void bind_device(nb::module_& module) {
     module.def("can_access_peer", &can_access_peer, nb::arg("index"), nb::arg("peer"));
     module.def("has_peer_access", &has_peer_access, nb::arg("index"), nb::arg("peer"));
     module.def("set_peer_access", &set_peer_access, nb::arg("index"), nb::arg("peer"), nb::arg("enabled"));
-    module.def("device_kind", &device::device_kind);
+    module.def("device_kind", &device_kind);
     module.def("gpu_problem", &device::gpu_problem);
     module.def("driver_version", &device::driver_version);
 }

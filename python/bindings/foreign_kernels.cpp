@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "device/cuda/cuda_module.h"
+#include "device/cuda/linker.h"
 #include "device/cuda/nvrtc.h"
 #include "interop.h"
 
@@ -175,9 +176,9 @@ std::shared_ptr<Module> load_module(const nb::bytes& image) { return Module::loa
 
 nb::tuple compile_cpp(const nb::bytes& code, const std::string& name, const std::vector<std::string>& options,
                       const std::vector<std::string>& headers, const std::vector<std::string>& header_names,
-                      const std::vector<std::string>& expressions, bool machine_code) {
-    const device::cuda::CppRequest request{to_string(code), name,        options,     headers,
-                                           header_names,    expressions, machine_code};
+                      const std::vector<std::string>& expressions, const std::string& target) {
+    const device::cuda::CppRequest request{to_string(code),     name, options, headers, header_names, expressions,
+                                           to_code_kind(target)};
     device::cuda::CppResult result;
     {
         const nb::gil_scoped_release unlocked;
@@ -186,11 +187,15 @@ nb::tuple compile_cpp(const nb::bytes& code, const std::string& name, const std:
     return nb::make_tuple(nb::bytes(result.code.data(), result.code.size()), result.log, result.names);
 }
 
-nb::bytes link_images(nb::handle images, const std::vector<bool>& are_ptx) {
-    std::vector<std::string> texts;
-    for (const nb::handle image : nb::iter(images)) texts.push_back(to_string(nb::cast<nb::bytes>(nb::borrow(image))));
-    const std::string code = device::cuda::link_images(texts, are_ptx);
-    return nb::bytes(code.data(), code.size());
+nb::tuple link(nb::handle images, const std::string& arch, std::vector<std::string> options, bool to_ptx,
+               bool nvjitlink) {
+    device::cuda::LinkRequest request{to_code_images(images), arch, std::move(options), to_ptx, nvjitlink};
+    device::cuda::LinkResult result;
+    {
+        const nb::gil_scoped_release unlocked;
+        result = device::cuda::link(request);
+    }
+    return nb::make_tuple(nb::bytes(result.code.data(), result.code.size()), result.log);
 }
 
 std::vector<std::pair<std::size_t, std::size_t>> parameters(const ForeignKernel& self) {
@@ -220,8 +225,11 @@ void bind_foreign_kernels(nb::module_& module) {
              nb::arg("cooperative"), nb::arg("cluster").none(), nb::arg("arguments"));
     module.def("load_module", &load_module, nb::arg("image"));
     module.def("compile_cpp", &compile_cpp, nb::arg("code"), nb::arg("name"), nb::arg("options"), nb::arg("headers"),
-               nb::arg("header_names"), nb::arg("expressions"), nb::arg("machine_code"));
-    module.def("link_images", &link_images, nb::arg("images"), nb::arg("are_ptx"));
+               nb::arg("header_names"), nb::arg("expressions"), nb::arg("target"));
+    module.def("link", &link, nb::arg("images"), nb::arg("arch"), nb::arg("options"), nb::arg("to_ptx"),
+               nb::arg("nvjitlink"));
+    module.def("use_nvjitlink", &device::cuda::use_nvjitlink, nb::arg("path"));
+    module.def("nvjitlink_version", &device::cuda::nvjitlink_version);
     module.def("use_nvrtc", &device::cuda::use_nvrtc, nb::arg("path"));
     module.def("has_nvrtc", &device::cuda::has_nvrtc);
     module.def("nvrtc_version", &device::cuda::nvrtc_version);

@@ -1,12 +1,12 @@
 #include "interop.h"
 
 #include <algorithm>
-#include <map>
 #include <unordered_map>
 
 #include <nanobind/stl/string.h>
 
 #include "base/error.h"
+#include "cupy_arrays.h"
 #include "interop/dlpack.h"
 
 namespace treadle::bindings {
@@ -42,16 +42,8 @@ private:
 // What a type of arrays offers, looked up once.
 struct Offer {
     const DlExchange* table = nullptr;  // DLPack's
-    bool is_cupy = false;               // which has neither the table nor a quick dictionary, but plain attributes
+    bool is_cupy = false;
 };
-
-bool is_named(PyTypeObject* type, const char* attribute, const char* text) {
-    PyObject* found = PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), attribute);
-    if (found == nullptr) PyErr_Clear();
-    const bool same = found != nullptr && PyUnicode_Check(found) && PyUnicode_CompareWithASCIIString(found, text) == 0;
-    Py_XDECREF(found);
-    return same;
-}
 
 Offer offer_of(PyTypeObject* type) {
     static auto* const known = new std::unordered_map<PyTypeObject*, Offer>;
@@ -69,7 +61,7 @@ Offer offer_of(PyTypeObject* type) {
     while (table != nullptr && table->version.major != 1) table = table->previous;
     if (table != nullptr && table->tensor_from_object == nullptr) table = nullptr;
     Py_INCREF(reinterpret_cast<PyObject*>(type));  // its address stands for it
-    const Offer offer{table, is_named(type, "__name__", "ndarray") && is_named(type, "__module__", "cupy")};
+    const Offer offer{table, is_cupy_array(type)};
     known->emplace(type, offer);
     return offer;
 }
@@ -83,45 +75,6 @@ void add_view(runtime::Arguments& arguments, const ForeignView& view, const std:
     const Array array({}, view.data, view.dtype, view.shape, view.strides);
     arguments.add_array(array.dtype(), array.rank(), array.layout(), array.data(), array.shape().data(),
                         array.strides().data(), nullptr);
-}
-
-ForeignView cupy_view(nb::handle value) {
-    static const nb::object* const names[] = {new nb::object(nb::str("data")),  new nb::object(nb::str("ptr")),
-                                              new nb::object(nb::str("shape")), new nb::object(nb::str("strides")),
-                                              new nb::object(nb::str("dtype")), new nb::object(nb::str("char"))};
-    static auto* const types = new std::map<char, DType>;
-    const auto attribute = [](nb::handle object, const nb::object* name) {
-        PyObject* found = PyObject_GetAttr(object.ptr(), name->ptr());
-        if (found == nullptr) throw nb::python_error();
-        return nb::steal(found);
-    };
-    ForeignView view{};
-    view.data = reinterpret_cast<char*>(nb::cast<std::uint64_t>(attribute(attribute(value, names[0]), names[1])));
-    view.shape = to_dims(attribute(value, names[2]));
-    view.strides = to_dims(attribute(value, names[3]));
-    const nb::object dtype = attribute(value, names[4]);
-    const char code = nb::cast<std::string>(attribute(dtype, names[5])).at(0);
-    const auto known = types->find(code);
-    view.dtype = known != types->end() ? known->second : to_dtype(dtype.attr("str"));
-    if (known == types->end()) types->emplace(code, view.dtype);
-    view.device = {interop::kDlCuda, device::current_device_index()};
-    return view;
-}
-
-// The handle of the stream that CuPy has current.
-std::uint64_t cupy_stream() {
-    static auto* const ask = [] {
-        nb::object found;
-        try {
-            found = nb::module_::import_("cupy_backends.cuda.stream").attr("get_current_stream_ptr");
-        } catch (nb::python_error&) {
-            found = nb::none();
-        }
-        return new nb::object(std::move(found));
-    }();
-    if (ask->is_none())
-        return nb::cast<std::uint64_t>(nb::module_::import_("cupy.cuda").attr("get_current_stream")().attr("ptr"));
-    return nb::cast<std::uint64_t>((*ask)());
 }
 
 struct Described {
@@ -250,7 +203,14 @@ void let_wait(std::uint64_t handle) { array::current_stream().order_handle_after
 
 }  // namespace
 
-void ForeignStreams::add(std::uint64_t handle) { handles_.push_back(handle); }
+void ForeignStreams::add(std::uint64_t handle) {
+    if (std::find(handles_.begin(), handles_.end(), handle) == handles_.end()) handles_.push_back(handle);
+}
+
+void ForeignStreams::add_current_of_cupy() {
+    if (!knows_cupy_) add(cupy_stream());
+    knows_cupy_ = true;
+}
 
 void ForeignStreams::before(device::Stream& stream) const {
     for (const std::uint64_t handle : handles_) stream.wait_for_handle(handle);
@@ -274,11 +234,10 @@ bool add_foreign_array(runtime::Arguments& arguments, nb::handle value, const st
             streams.add(reinterpret_cast<std::uint64_t>(stream));
         return true;
     }
-    if (device::device_kind() == "cpu") return false;
-    if (offer.is_cupy) {
-        // Its work so far is on the stream that CuPy has current: the default one unless the program says otherwise.
-        add_view(arguments, cupy_view(value), name);
-        if (const std::uint64_t stream = cupy_stream(); stream != 0) streams.add(stream);
+    if (!device::uses_gpus()) return false;
+    if (const auto view = offer.is_cupy ? cupy_view(value) : std::nullopt) {
+        add_view(arguments, *view, name);
+        streams.add_current_of_cupy();
         return true;
     }
     PyObject* facts = PyObject_GetAttrString(value.ptr(), "__cuda_array_interface__");

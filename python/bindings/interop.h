@@ -1,8 +1,7 @@
 // Arrays of other libraries as arguments.
 #pragma once
 
-#include <vector>
-
+#include "base/small_vector.h"
 #include "module.h"
 #include "runtime/function.h"
 
@@ -12,11 +11,14 @@ namespace treadle::bindings {
 class ForeignStreams {
 public:
     void add(std::uint64_t handle);
+    // The one that CuPy has current: where an array's memory was last used is not known.
+    void add_current_of_cupy();
     void before(device::Stream& stream) const;
     void after(device::Stream& stream) const;
 
 private:
-    std::vector<std::uint64_t> handles_;
+    SmallVector<std::uint64_t, 4> handles_;
+    bool knows_cupy_ = false;
 };
 
 // Adds an array of another library, without Python code where its type has DLPack's table of functions. Returns false

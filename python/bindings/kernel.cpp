@@ -78,7 +78,8 @@ std::vector<ArgType> to_arg_types(nb::handle types) {
 
 std::shared_ptr<runtime::Function> make_function(const std::string& name, const std::string& program,
                                                  nb::handle sources, int bounds, bool contract, bool fastmath,
-                                                 const std::string& disabled_passes, int debug, bool optimize) {
+                                                 const std::string& disabled_passes, int debug, bool optimize,
+                                                 nb::handle links) {
     CompileRequest request;
     request.program = program;
     request.options.bounds = static_cast<Bounds>(bounds);
@@ -87,6 +88,8 @@ std::shared_ptr<runtime::Function> make_function(const std::string& name, const 
     request.options.disabled_passes = disabled_passes;
     request.options.debug = static_cast<DebugLevel>(debug);
     request.options.optimize = optimize;
+    if (CodeImages images = to_code_images(links); !images.empty())
+        request.links = std::make_shared<const CodeImages>(std::move(images));
     for (const nb::handle source : nb::iter(sources)) {
         request.sources.push_back(
             {nb::cast<std::string>(source[0]), nb::cast<int>(source[1]), nb::cast<std::string>(source[2])});
@@ -142,7 +145,8 @@ struct ArgumentContext {
     ForeignStreams streams;
 };
 
-void add_any_argument(Arguments& arguments, nb::handle value, const std::string& name, ArgumentContext& context) {
+// Tuples, arrays of other libraries, and what Python converts: all that add_argument does not know.
+void add_other_argument(Arguments& arguments, nb::handle value, const std::string& name, ArgumentContext& context) {
     PyObject* object = value.ptr();
     if (PyTuple_Check(object) && PyTuple_Size(object) > 0) {
         if (PyTuple_CheckExact(object) || !nb::hasattr(value, "_fields")) {
@@ -151,11 +155,13 @@ void add_any_argument(Arguments& arguments, nb::handle value, const std::string&
             arguments.begin_named_tuple(nb::cast<std::vector<std::string>>(value.attr("_fields")));
         }
         int number = 0;
-        for (const nb::handle item : nb::iter(value))
-            add_any_argument(arguments, item, name + "[" + std::to_string(number++) + "]", context);
+        for (const nb::handle item : nb::iter(value)) {
+            const std::string place = name + "[" + std::to_string(number++) + "]";
+            if (!add_argument(arguments, item)) add_other_argument(arguments, item, place, context);
+        }
         return;
     }
-    if (add_argument(arguments, value) || add_foreign_array(arguments, value, name, context.streams)) return;
+    if (add_foreign_array(arguments, value, name, context.streams)) return;
     const nb::object converted = nb::module_::import_("treadle._convert")
                                      .attr("argument")(value, context.kernel, name, context.copies_host_arrays);
     context.keeps.append(converted);
@@ -207,7 +213,7 @@ void launch(Launcher& self, PyObject* const* args, std::size_t count) {
         // The usual ones first: what needs names or conversions costs more.
         if (add_argument(arguments, args[i])) continue;
         if (!context) context.emplace(ArgumentContext{self.function->name(), self.copies_host_arrays, {}, {}});
-        add_any_argument(arguments, args[i], self.names[i], *context);
+        add_other_argument(arguments, args[i], self.names[i], *context);
     }
     device::Stream& stream = self.stream != nullptr ? *self.stream : array::current_stream();
     if (context) context->streams.before(stream);
@@ -301,7 +307,7 @@ void bind_kernel(nb::module_& module) {
         .def_prop_ro("variants", &runtime::Function::variant_count);
     module.def("make_function", &make_function, nb::arg("name"), nb::arg("program"), nb::arg("sources"),
                nb::arg("bounds"), nb::arg("contract"), nb::arg("fastmath"), nb::arg("disabled_passes"),
-               nb::arg("debug") = 0, nb::arg("optimize") = true);
+               nb::arg("debug") = 0, nb::arg("optimize") = true, nb::arg("links") = nb::tuple());
     module.def("make_launcher", &make_launcher, nb::arg("function"), nb::arg("grid"), nb::arg("block"),
                nb::arg("stream").none(), nb::arg("shared_bytes"), nb::arg("names"), nb::arg("copies_host_arrays"));
     module.def("compiler_is_loaded", &runtime::compiler_is_loaded);

@@ -11,6 +11,7 @@
 
 #include "array/array.h"
 #include "array/elementwise.h"
+#include "base/code_image.h"
 
 namespace treadle::bindings {
 
@@ -59,6 +60,8 @@ DType to_dtype(nb::handle name);  // from NumPy's type string or Treadle's name
 // Whether the name of an element type is the layout of a record.
 inline bool is_record(std::string_view name) { return name.starts_with("(record "); }
 array::RecordRef to_record(const std::string& layout);
+CodeKind to_code_kind(const std::string& text);  // raises ValueError
+CodeImages to_code_images(nb::handle images);    // a sequence of (kind, bytes, name)
 std::int64_t to_integer(nb::handle value);  // raises TypeError for what is no integer, OverflowError beyond 64 bits
 array::Dims to_dims(nb::handle shape);      // an integer or a sequence of integers
 nb::tuple to_tuple(const array::Dims& dims);

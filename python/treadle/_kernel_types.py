@@ -126,6 +126,24 @@ class NoneType(Type):
     """The type of a function without a result."""
 
 
+class CPointer(Type):
+    """The address of elements, as functions in C take it; of declared functions, not of kernels."""
+
+    def __init__(self, dtype: Type, addrspace: Any = None) -> None:
+        self.dtype = dtype
+        super().__init__(f"{dtype}*")
+
+    @property
+    def key(self) -> Any:
+        return self.dtype
+
+    def __repr__(self) -> str:
+        return f"CPointer({self.dtype!r})"
+
+    def __reduce__(self) -> Any:
+        return CPointer, (self.dtype,)
+
+
 class Array(Type):
     """The type of an array argument. layout: "C" or "F" contiguous, "A" any strides.
 

@@ -8,7 +8,7 @@ import enum
 import math
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from treadle._signatures import as_type
 from treadle._source import Carried, Definition, Source, identity, source_of
 from treadle._syntax import FunctionWalker, UnsupportedSyntax, inner_nodes, number_text
 from treadle._types import SUPPORTED
+from treadle.cuda._declared import DeclaredFunction
 from treadle.cuda._intrinsics import Intrinsic
 from treadle.cuda._vector_types import VectorType
 from treadle.errors import CompileError, UnsupportedError
@@ -63,6 +64,7 @@ class Program:
         self._first = 1  # line of the tree at which the function being written begins
         self._texts: list[str] = []
         self._sources: list[Source] = []
+        self.links: list[Any] = []  # of the declared functions, what their code is found in
         self._add(function)
         self.text = "\n".join(self._texts)
         self.sources = [source[:3] for source in self._sources]
@@ -185,6 +187,11 @@ class Program:
             return f"(call (builtin complex128) {number_text(value.real)} {number_text(value.imag)})"
         if getattr(value, "__module__", None) == "cmath" and callable(value):
             value = complex_function(value.__name__)
+        if isinstance(value, DeclaredFunction):
+            self.links += [link for link in value.links if link not in self.links]
+            return value.text
+        if _is_from_buffer(value):
+            return f"(function {self._add(cast(types.FunctionType, _same))})"
         if isinstance(value, Intrinsic):
             return f"(builtin {value.builtin})"
         if isinstance(value, np.generic) and value.dtype.name in SUPPORTED:
@@ -276,7 +283,18 @@ def _identifier(name: str) -> str:
 
 def _is_namespace(value: Any) -> bool:
     """Whether attributes of a free name are looked up now: modules, classes and the index objects, not values."""
-    return isinstance(value, (types.ModuleType, type)) or type(value).__name__ in ("Dim3", "Namespace")
+    return isinstance(value, (types.ModuleType, type)) or type(value).__name__ in ("Dim3", "Namespace", "FFI")
+
+
+def _is_from_buffer(value: Any) -> bool:
+    """cffi's way to the address of an array, which numba programs pass to functions in C."""
+    return (
+        getattr(value, "__name__", None) == "from_buffer" and type(getattr(value, "__self__", None)).__name__ == "FFI"
+    )
+
+
+def _same(array: Any) -> Any:
+    return array
 
 
 def free_names(function: types.FunctionType) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from treadle._kernel_types import (
     Array,
     Boolean,
     Complex,
+    CPointer,
     Float,
     Integer,
     NoneType,
@@ -109,7 +110,7 @@ class _Reader(ast.NodeVisitor):
 
     def visit_Name(self, node: ast.Name) -> Any:
         found = _OLD_NAMES.get(node.id, _named(node.id))
-        if isinstance(found, Type) or found in (Array, Tuple, UniTuple):
+        if isinstance(found, Type) or found in (Array, CPointer, Tuple, UniTuple):
             return found
         raise TypeError(f"signature: expected the name of a type, got '{node.id}'")
 
@@ -208,6 +209,8 @@ def _from_numba(item: Any) -> Type:
             readonly=not item.mutable,
             aligned=getattr(item, "aligned", True),
         )
+    if type(item).__name__ == "CPointer":
+        return CPointer(_from_numba(item.dtype))
     if hasattr(item, "types") and hasattr(item, "count"):
         return Tuple(map(_from_numba, item.types))
     if hasattr(item, "dtype") and hasattr(item, "count"):

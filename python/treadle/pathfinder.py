@@ -31,7 +31,9 @@ COMPONENTS: dict[str, Component] = {
     "nvrtc": Component(
         "nvrtc", "nvidia-cuda-nvrtc", "compiler for CUDA C++", "treadle.core.Program, RawKernel, RawModule"
     ),
-    "nvjitlink": Component("nvJitLink", "nvidia-nvjitlink", "linker", "LTO IR; the driver links everything else"),
+    "nvjitlink": Component(
+        "nvJitLink", "nvidia-nvjitlink", "linker", "LTO IR, treadle.core.Linker; the driver links everything else"
+    ),
     "cudart": Component(
         "cudart", "nvidia-cuda-runtime", "CUDA's headers and runtime", "#include of CUDA's headers in CUDA C++"
     ),

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/artifact.h"
+#include "base/code_image.h"
 #include "base/dtype.h"
 #include "device/counters.h"
 
@@ -221,8 +222,8 @@ public:
     virtual void release_cached_memory() = 0;
     // What its machine code depends on beside the compiler and the options: part of the cache's keys.
     virtual std::string code_key() const = 0;
-    // What is left to do once a kernel is compiled and before it is kept.
-    virtual void finish(Artifact& artifact) = 0;
+    // What is left to do once a kernel is compiled and before it is kept; links: code that it calls.
+    virtual void finish(Artifact& artifact, const CodeImages& links) = 0;
     virtual std::shared_ptr<Kernel> load_kernel(const Artifact& artifact, std::shared_ptr<const KernelDebug> debug) = 0;
     virtual std::shared_ptr<Stream> default_stream() = 0;
     // Throws Error(Argument) for a priority that the device does not have.
@@ -253,7 +254,7 @@ Device& device_of(int index);        // throws Error(Device)
 bool device_is_made(int index);      // whether it was used; those that were not cost no memory
 void set_current_device(int index);  // throws Error(Device)
 int device_count();
-std::string device_kind();  // "cuda" or "cpu"
+bool uses_gpus();
 // Why there is no GPU; empty where there is one.
 std::string gpu_problem();
 // CUDA's version that NVIDIA's driver has, 13000 for 13.0; 0 without a driver.

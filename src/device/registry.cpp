@@ -126,7 +126,7 @@ void set_current_device(int index) {
 }
 
 int device_count() { return choice().count; }
-std::string device_kind() { return choice().gpus ? "cuda" : "cpu"; }
+bool uses_gpus() { return choice().gpus; }
 std::string gpu_problem() { return cuda::driver_state().problem; }
 int driver_version() { return cuda::driver_state().version; }
 bool device_is_used() { return made; }

@@ -27,6 +27,7 @@ struct Entity {
         Builtin,
         Type,
         Function,
+        External,  // a function that is linked to the kernel; names: abi, result, parameters
         String,
         Slice,
         Group,

@@ -97,6 +97,7 @@ Entity Lowering::call(const Node& node) {
             return tuple;
         }
         case Entity::Kind::Method: return call_method(callee, args, node.span);
+        case Entity::Kind::External: return call_external(callee, args, node.span);
         case Entity::Kind::Function:
             return inline_call(program_.at(callee.function), callee.function, frame().strict, args, node.span);
         default:

@@ -75,6 +75,13 @@ Entity Lowering::expression(const Node& node) {
                 type.names.emplace_back(node.items[i].atom);
             return type;
         }
+        case Head::External: {
+            Entity entity;
+            entity.kind = Entity::Kind::External;
+            entity.text = node.items[0].atom;
+            for (std::size_t i = 1; i < node.items.size(); ++i) entity.names.emplace_back(node.items[i].atom);
+            return entity;
+        }
         case Head::Function: {
             Entity entity;
             entity.kind = Entity::Kind::Function;

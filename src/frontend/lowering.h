@@ -194,6 +194,10 @@ private:
     bool constant_integer(const Entity& entity, std::int64_t& value) const;
     // lower_calls.cpp
     Entity call(const Node& node);
+    // lower_externals.cpp
+    std::int32_t external_number(const ir::External& external, Span span);
+    Entity call_external(const Entity& callee, const std::vector<Entity>& args, Span span);
+    // lower_calls.cpp
     std::vector<Entity> components(const Entity& type, const std::vector<Entity>& args, Span span);
     using Keywords = std::vector<std::pair<std::string, Entity>>;
     void place_keywords(const std::string& callee, const std::vector<std::string>& names, const Keywords& keywords,

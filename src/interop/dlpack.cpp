@@ -79,13 +79,13 @@ ForeignView view_of(const DlTensor& tensor) {
 }
 
 bool is_reachable(DlDevice device) {
-    if (device::device_kind() == "cpu") return device.type == kDlCpu || device.type == kDlCudaHost;
+    if (!device::uses_gpus()) return device.type == kDlCpu || device.type == kDlCudaHost;
     if (device.type == kDlCuda) return device.id == device::current_device_index();
     return device.type == kDlCudaHost || device.type == kDlCudaManaged;
 }
 
 DlDevice device_of(const array::Array& array) {
-    if (device::device_kind() == "cpu") return {kDlCpu, 0};
+    if (!device::uses_gpus()) return {kDlCpu, 0};
     // Managed memory goes as the GPU's own: few libraries know of it.
     const bool of_host = array.storage() && array.storage()->place() == device::Place::Host;
     if (of_host) return {kDlCudaHost, 0};

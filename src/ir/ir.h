@@ -122,11 +122,21 @@ struct Table {
     std::vector<std::uint64_t> bits;
 };
 
+// A function in code of another compiler, linked later.
+struct External {
+    std::string name;
+    bool status = false;  // it returns a status and takes the address of its result before its parameters
+    Type result;
+    std::vector<Type> params;
+    bool operator==(const External&) const = default;
+};
+
 struct Function {
     std::string name;
     std::vector<Type> params;
     std::vector<Variable> variables;
     std::vector<Table> tables;
+    std::vector<External> externals;
     std::vector<Type> values;  // type of each value by id
     Bounds bounds = Bounds::Guard;
     bool contract = true;  // a * b + c may be rounded once

@@ -36,6 +36,8 @@ public:
                 at_ = end;
             } else if (accept_word("table")) {
                 table();
+            } else if (accept_word("external")) {
+                external();
             } else {
                 break;
             }
@@ -63,6 +65,20 @@ private:
             }
         }
         function_.contract = contract_;
+    }
+
+    void external() {
+        External external;
+        external.name = word();
+        external.status = accept_word("status");
+        expect("(");
+        while (!accept(")")) {
+            external.params.push_back(type());
+            accept(",");
+        }
+        expect(":");
+        external.result = type();
+        function_.externals.push_back(std::move(external));
     }
 
     void table() {

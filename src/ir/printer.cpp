@@ -34,6 +34,12 @@ public:
             for (const std::uint64_t bits : table.bits) out_ << " " << bits;
             out_ << "\n";
         }
+        for (const External& external : function_.externals) {
+            out_ << "  external " << external.name << (external.status ? " status" : "") << " (";
+            for (std::size_t i = 0; i < external.params.size(); ++i)
+                out_ << (i ? ", " : "") << to_string(external.params[i]);
+            out_ << ") : " << to_string(external.result) << "\n";
+        }
         region(function_.body, 1);
         out_ << "}\n";
         return out_.str();

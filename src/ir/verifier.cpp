@@ -56,6 +56,7 @@ private:
             case Opcode::Param:
                 require(static_cast<std::size_t>(op.index) < function_.params.size(), op, "names no parameter");
                 break;
+            case Opcode::ExternalCall: check_external(op); break;
             case Opcode::Load:
             case Opcode::Store:
             case Opcode::ElementPtr: {
@@ -92,6 +93,15 @@ private:
         require(op.code != Opcode::ElementPtr, op, "reaches no memory that could be aligned");
         require((op.align & (op.align - 1)) == 0 && op.align < size_of(op.elem), op,
                 "has an alignment that its type does not need");
+    }
+
+    void check_external(const Op& op) {
+        require(static_cast<std::size_t>(op.index) < function_.externals.size(), op, "names no external function");
+        const External& external = function_.externals[static_cast<std::size_t>(op.index)];
+        std::vector<Type> types;
+        for (const ValueId operand : op.operands) types.push_back(function_.values[operand]);
+        require(types == external.params, op, "operands do not fit the external function");
+        require(external.result == Type::none() || op.type == external.result, op, "gives another type");
     }
 
     void check_variable(const Op& op) {

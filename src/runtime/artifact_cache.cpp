@@ -167,6 +167,10 @@ std::string cache_key(const CompileRequest& request, const std::string& target) 
     // What a debugger is told names the file as well.
     for (std::size_t i = 0; i < request.sources.size() && request.options.debug != DebugLevel::None; ++i)
         key += "\n" + request.sources[i].file + ":" + std::to_string(request.sources[i].first_line);
+    for (std::size_t i = 0; request.links != nullptr && i < request.links->size(); ++i) {
+        const CodeImage& image = (*request.links)[i];
+        key += "\nlink " + std::string(info(image.kind).text) + " " + hash_hex(image.data);
+    }
     key += "\n" + (tells_lines(request) ? request.program : without_spans(request.program));
     return key;
 }

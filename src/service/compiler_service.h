@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/artifact.h"
+#include "base/code_image.h"
 #include "base/dtype.h"
 #include "base/kernel_facts.h"
 
@@ -54,7 +56,8 @@ struct CompileRequest {
     std::string program;  // kernel syntax text, the kernel first
     std::vector<ArgType> args;
     CompileOptions options;
-    std::vector<SourceText> sources;  // one for each function of the program; may be empty
+    std::vector<SourceText> sources;          // one for each function of the program; may be empty
+    std::shared_ptr<const CodeImages> links;  // what the functions that it declares are found in; may be null
 };
 
 class CompilerService {

@@ -37,6 +37,16 @@ constexpr const char* kLoop = R"(kernel @count(ptr, int64, int64) bounds=raise c
 }
 )";
 
+constexpr const char* kCall = R"(kernel @calls(ptr) bounds=guard {
+  external scaled (ptr, float32) : float32
+  external put status () : none
+  %0 = param : ptr
+  %1 = const : float32
+  %2 = external_call %0, %1 : float32
+  %3 = external_call {index=1} : int32
+}
+)";
+
 std::string without(std::string text, const std::string& what) {
     text.replace(text.find(what), what.size(), "");
     return text;
@@ -64,6 +74,15 @@ TEST(Ir, printsWhatItParses) {
     EXPECT_EQ(print(parse(once)), once);
     EXPECT_NE(once.find("table uint32 1 2 4294967295"), std::string::npos);
     EXPECT_NE(once.find("bounds=raise contract"), std::string::npos);
+}
+
+TEST(Ir, declaresExternalFunctions) {
+    const std::string once = print(parse(kCall));
+    EXPECT_EQ(print(parse(once)), once);
+    EXPECT_NE(once.find("external put status () : none"), std::string::npos);
+    verify(parse(kCall));
+    expect_error(without(kCall, "%0, "), "operands do not fit the external function");
+    expect_error(without(kCall, "  external put status () : none\n"), "names no external function");
 }
 
 TEST(Ir, acceptsAWellFormedKernel) { verify(parse(kGood)); }

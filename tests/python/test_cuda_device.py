@@ -334,3 +334,50 @@ print(add.last_compile.from_cache)
     assert output.split() == ["True"] and not fake.named(calls, "cuLinkCreate")
     # Another driver is another key.
     assert fake(code, FAKE_CUDA_VERSION="12040", **kept)[0].split() == ["False"]
+
+
+CUPY = """
+import sys, types
+class Memory:
+    def __init__(self, ptr, device_id):
+        self.ptr, self.device_id = ptr, device_id
+class Stream:
+    ptr = 0
+cupy, stream = types.ModuleType("cupy"), Stream()
+cupy.cuda = types.ModuleType("cupy.cuda")
+cupy.cuda.get_current_stream = lambda: stream
+sys.modules |= {"cupy": cupy, "cupy.cuda": cupy.cuda}
+class ndarray:
+    __module__ = "cupy"
+    def __init__(self, like, device=0):
+        self.data, self.shape, self.strides = Memory(like._pointer, device), like.shape, like.strides
+        self.dtype, self._c_contiguous = np.dtype(like.dtype), like._c_contiguous
+"""
+
+
+def test_arrays_of_cupy(fake):
+    """Their attributes are read, and the stream that CuPy has current is waited for and waits, once a launch."""
+    output, calls = fake(
+        CUPY
+        + """
+whole = td.empty(100, "float32")
+part = whole[::2]
+x, y = ndarray(whole), ndarray(part)
+add[1, 32](x, y, x)
+stream.ptr = 4096
+own = cuda.stream()
+add[1, 32, own](x, x, y)
+print(whole._pointer, hex(own.handle))
+try:
+    add[1, 32](x, x, ndarray(whole, device=1))
+except TypeError as error:
+    print(error)
+"""
+    )
+    (pointer, own), message = output.splitlines()[0].split(), output.splitlines()[1]
+    assert "argument 'c'" in message and "GPU 1" in message
+    first, second = fake.named(calls, "cuLaunchKernel")
+    assert first[4:13] == [pointer, "100", "4", pointer, "50", "8", pointer, "100", "4"]
+    assert second[4:13] == [pointer, "100", "4", pointer, "100", "4", pointer, "50", "8"]
+    waits = fake.named(calls, "cuStreamWaitEvent")
+    assert [wait[0] for wait in waits] == [own, "0x1000"], waits

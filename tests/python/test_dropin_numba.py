@@ -289,7 +289,6 @@ def test_what_is_refused():
     from treadle.compat import numba_cuda
 
     for call, words in (
-        (lambda: numba_cuda.declare_device("f", "int32(int32)"), "declare_device: code of other languages"),
         (lambda: numba_cuda.set_memory_manager(None), "set_memory_manager: the CPU device has one allocator"),
         (lambda: numba_cuda.open_ipc_array(None, 3, "f4"), "open_ipc_array: memory of the CPU device"),
     ):

@@ -331,7 +331,9 @@ ERRORS = {
     "from_dtype": (lambda: from_dtype("S3"), TypeError, "from_dtype: dtype: expected a boolean, integer, floating or"),
     "void value": (lambda: types.void(3), TypeError, "none: expected types to make a signature of, got 3"),
     "unknown": (wrong_option(no_such=1), TypeError, "jit: unknown option 'no_such'"),
-    "link": (wrong_option(link=["f.cu"]), UnsupportedError, "jit: link: code of other languages"),
+    "link type": (wrong_option(link=[3]), TypeError, "jit: link: expected a file, or code such as CUSource"),
+    "link suffix": (wrong_option(link="f.txt"), ValueError, "jit: link: expected a file that ends with .cu, .ptx"),
+    "link file": (wrong_option(link=["nothing.cu"]), FileNotFoundError, "nothing.cu"),
     "extensions": (wrong_option(extensions=[1]), UnsupportedError, "jit: extensions: arguments of foreign types"),
     "registers": (wrong_option(max_registers="x"), TypeError, "jit: max_registers: expected int, got str"),
     "bounds": (

@@ -29,11 +29,6 @@ def __getattr__(name: str) -> Any:
     return getattr(_cuda, name)
 
 
-def declare_device(name: str, sig: Any, **options: Any) -> Any:
-    """Declares a device function in another language. Raises UnsupportedError."""
-    raise UnsupportedError("declare_device: code of other languages cannot be linked to kernels of the CPU device")
-
-
 def set_memory_manager(mm_plugin: Any) -> None:
     """Makes another library allocate device memory. Raises UnsupportedError."""
     raise UnsupportedError("set_memory_manager: the CPU device has one allocator, its own")
@@ -49,7 +44,6 @@ __all__ = [
     "CUDADispatcher",
     "CudaSupportError",
     "KernelRuntimeError",
-    "declare_device",
     "open_ipc_array",
     "require_context",
     "set_memory_manager",

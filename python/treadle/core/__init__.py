@@ -13,9 +13,10 @@ from treadle.core import utils
 from treadle.core._buffer import Buffer, DeviceMemoryResource, LegacyPinnedMemoryResource, PinnedMemoryResource
 from treadle.core._device import Device
 from treadle.core._launch import LaunchConfig, launch
+from treadle.core._linker import Linker, LinkerOptions
 from treadle.core._module import Kernel, ObjectCode
 from treadle.core._options import ProgramOptions
-from treadle.core._program import Linker, LinkerOptions, Program
+from treadle.core._program import Program
 from treadle.core._stream import (
     LEGACY_DEFAULT_STREAM,
     PER_THREAD_DEFAULT_STREAM,

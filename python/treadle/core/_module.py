@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from treadle import _treadle
+from treadle.errors import UnsupportedError
 
 # The driver's numbers of a function's attributes.
 _ATTRIBUTES = {
@@ -87,7 +88,8 @@ class Kernel:
 
 
 class ObjectCode:
-    """Compiled code: ``code_type`` is "cubin" or "ptx". Loaded when its first kernel is asked for."""
+    """Compiled code: ``code_type`` is "cubin", "ptx", "fatbin", or one that has to be linked first: "ltoir", "object", "library".
+    Loaded when its first kernel is asked for."""
 
     def __init__(
         self, code: bytes, code_type: str, name: str = "", symbol_mapping: dict[str, str] | None = None
@@ -108,6 +110,26 @@ class ObjectCode:
         """From PTX: text, bytes, or the path of a file."""
         return ObjectCode(_bytes(module), "ptx", name, symbol_mapping)
 
+    @staticmethod
+    def from_fatbin(module: Any, *, name: str = "", symbol_mapping: dict[str, str] | None = None) -> ObjectCode:
+        """From a fat binary: bytes, or the path of a file."""
+        return ObjectCode(_bytes(module), "fatbin", name, symbol_mapping)
+
+    @staticmethod
+    def from_ltoir(module: Any, *, name: str = "", symbol_mapping: dict[str, str] | None = None) -> ObjectCode:
+        """From LTO IR, to be linked: bytes, or the path of a file."""
+        return ObjectCode(_bytes(module), "ltoir", name, symbol_mapping)
+
+    @staticmethod
+    def from_object(module: Any, *, name: str = "", symbol_mapping: dict[str, str] | None = None) -> ObjectCode:
+        """From an object file with device code, to be linked: bytes, or the path of a file."""
+        return ObjectCode(_bytes(module), "object", name, symbol_mapping)
+
+    @staticmethod
+    def from_library(module: Any, *, name: str = "", symbol_mapping: dict[str, str] | None = None) -> ObjectCode:
+        """From an archive of objects, to be linked: bytes, or the path of a file."""
+        return ObjectCode(_bytes(module), "library", name, symbol_mapping)
+
     @property
     def code(self) -> bytes:
         """The code."""
@@ -115,7 +137,7 @@ class ObjectCode:
 
     @property
     def code_type(self) -> str:
-        """ "cubin" or "ptx"."""
+        """What it is: "cubin", "ptx", "ltoir", "fatbin", "object" or "library"."""
         return self._code_type
 
     @property
@@ -130,12 +152,16 @@ class ObjectCode:
 
     def _loaded(self) -> Any:
         if self._module is None:
+            if self._code_type in ("ltoir", "object", "library"):
+                raise UnsupportedError(
+                    f"get_kernel: expected code that the driver loads, got {self._code_type}: link it first"
+                )
             self._module = _treadle.load_module(self._code)
         return self._module
 
     def get_kernel(self, name: str) -> Kernel:
         """A kernel by its symbol, or by the name expression that was asked for. Raises DeviceError where there is none, or the driver
-        refuses the code."""
+        refuses the code; UnsupportedError, a NotImplementedError, for code that has to be linked first."""
         return Kernel(self._loaded().kernel(self._symbols.get(name, name)), self)
 
     def __repr__(self) -> str:

@@ -104,18 +104,19 @@ class ProgramOptions:
             elif field.name in _SWITCHES and value:
                 result.append(_SWITCHES[field.name])
             elif field.name in _VALUES:
-                result.append(f"{_VALUES[field.name]}={','.join(map(str, _listed(value)))}")
+                result.append(f"{_VALUES[field.name]}={','.join(map(str, listed(value)))}")
         if self.link_time_optimization:
-            result.append("--dlto")
+            result.append("--dlink-time-opt")
         result += [f"--define-macro={_macro(macro)}" for macro in _macros(self.define_macro)]
-        result += [f"--undefine-macro={name}" for name in _listed(self.undefine_macro)]
-        result += [f"--include-path={path}" for path in _listed(self.include_path)]
-        result += [f"--pre-include={path}" for path in _listed(self.pre_include)]
-        result += [f"--ptxas-options={option}" for option in _listed(self.ptxas_options)]
+        result += [f"--undefine-macro={name}" for name in listed(self.undefine_macro)]
+        result += [f"--include-path={path}" for path in listed(self.include_path)]
+        result += [f"--pre-include={path}" for path in listed(self.pre_include)]
+        result += [f"--ptxas-options={option}" for option in listed(self.ptxas_options)]
         return result
 
 
-def _listed(value: Any) -> list[Any]:
+def listed(value: Any) -> list[Any]:
+    """The values of an option that takes one, several or None."""
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]
@@ -125,7 +126,7 @@ def _macros(value: Any) -> list[Any]:
     """A tuple of two is one macro with its value."""
     if isinstance(value, tuple) and len(value) == 2:
         return [value]
-    return _listed(value)
+    return listed(value)
 
 
 def _macro(macro: Any) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from treadle import _treadle, pathfinder
@@ -51,7 +50,7 @@ class Program:
     def compile(
         self, target_type: str, name_expressions: Sequence[str] = (), logs: Any = None, *, cache: Any = None
     ) -> ObjectCode:
-        """Compiled code of "cubin" or "ptx".
+        """Compiled code of "cubin", "ptx" or, from C++, "ltoir", which nvJitLink optimises across files.
 
         Args: name_expressions: templates' instances and C++ functions whose kernels are asked for by these names later; logs: a text
         stream that takes the compiler's remarks; cache: where compiled code is looked for and kept (any mapping from keys to code,
@@ -60,13 +59,12 @@ class Program:
         Raises: ValueError for another target; CompileError with the compiler's log; UnsupportedError, a NotImplementedError, where
         NVRTC is missing, and where there is no GPU for a cubin, or for PTX without ``arch``.
         """
-        if target_type not in ("cubin", "ptx"):
-            raise ValueError(f"compile: target_type: expected 'cubin' or 'ptx', got {target_type!r}")
+        wanted = ("cubin", "ptx", "ltoir") if self._code_type == "c++" else ("cubin", "ptx")
+        if target_type not in wanted:
+            raise ValueError(f"compile: target_type: expected one of {', '.join(wanted)}, got {target_type!r}")
         if self._code_type == "ptx":
-            if target_type == "ptx":
-                return ObjectCode(self._code.encode(), "ptx", self._options.name or "")
-            code = _treadle.link_images([self._code.encode()], [True])
-            return ObjectCode(code, "cubin", self._options.name or "")
+            code = ObjectCode(self._code.encode(), "ptx", self._options.name or "")
+            return code if target_type == "ptx" else _linked_by_driver(code)
         if target_type == "cubin" and _treadle.device_kind() == "cpu":
             raise UnsupportedError(
                 "compile: the CPU device does not run CUDA C++; without a GPU compile('ptx') makes code for use elsewhere"
@@ -85,7 +83,7 @@ class Program:
             [],
             [],
             list(name_expressions),
-            target_type == "cubin",
+            target_type,
         )
         if logs is not None and log:
             logs.write(log)
@@ -105,14 +103,21 @@ class Program:
                 )
             major, minor = _treadle.attributes()["compute_capability"]
             arch = f"sm_{major}{minor}"
-        if target_type == "ptx":
+        if target_type != "cubin":
             arch = arch.replace("sm_", "compute_")
         flags = self._options.flags(arch)
+        if target_type == "ltoir" and not self._options.link_time_optimization:
+            flags.append("--dlink-time-opt")
         headers = pathfinder.find_headers()
         return [*flags, f"--include-path={headers}"] if headers else flags
 
     def close(self) -> None:
         """Nothing has to be given back by hand."""
+
+
+def _linked_by_driver(code: ObjectCode) -> ObjectCode:
+    linked, _ = _treadle.link([(code.code_type, code.code, code.name)], "", [], False, False)
+    return ObjectCode(linked, "cubin", code.name)
 
 
 def _packed(code: ObjectCode) -> bytes:
@@ -134,40 +139,3 @@ def _unpacked(data: bytes, target_type: str, name: str) -> ObjectCode:
     end = len(data) - len(mark) - 8
     size = int.from_bytes(data[end : end + 8], "little")
     return ObjectCode(data[: end - size], target_type, name, json.loads(data[end - size : end]))
-
-
-@dataclass
-class LinkerOptions:
-    """name: of the result; arch: taken for compatibility, since code is linked for the current device."""
-
-    name: str | None = "default_linker"
-    arch: str | None = None
-
-
-class Linker:
-    """Links several codes (PTX and cubins made with relocatable_device_code) to one cubin, with the driver's linker.
-    Raises TypeError for what is no ObjectCode."""
-
-    def __init__(self, *object_codes: ObjectCode, options: LinkerOptions | None = None) -> None:
-        for number, code in enumerate(object_codes):
-            if not isinstance(code, ObjectCode):
-                raise TypeError(f"Linker: object code {number}: expected an ObjectCode, got {type(code).__name__}")
-        if not object_codes:
-            raise ValueError("Linker: expected at least one object code, got none")
-        self._codes = object_codes
-        self._options = options or LinkerOptions()
-
-    @property
-    def backend(self) -> str:
-        """What links."""
-        return "driver"
-
-    def link(self, target_type: str) -> ObjectCode:
-        """The linked code. Raises ValueError for a target other than "cubin", CompileError with the linker's log."""
-        if target_type != "cubin":
-            raise ValueError(f"link: target_type: expected 'cubin', got {target_type!r}")
-        code = _treadle.link_images([one.code for one in self._codes], [one.code_type == "ptx" for one in self._codes])
-        return ObjectCode(code, "cubin", self._options.name or "")
-
-    def close(self) -> None:
-        """Nothing has to be given back by hand."""

@@ -118,7 +118,7 @@ if TYPE_CHECKING:
     from treadle.cuda._vectorize import DeviceUFunc, vectorize
 
 # What few programs use is imported when it is asked for: importing Treadle should cost little beside importing NumPy.
-_LATER = ("_contexts", "_host_memory", "_vectorize", "_guvectorize", "_reduce")
+_LATER = ("_contexts", "_declared", "_host_memory", "_vectorize", "_guvectorize", "_reduce")
 # Not in __all__, so that the names of numba.cuda are taken over without importing these.
 _MODULES = ("fp16", "libdevice", "random")
 
@@ -145,18 +145,27 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "Archive",
+    "CUSource",
     "CompiledKernel",
     "Context",
+    "Cubin",
+    "DeclaredFunction",
     "Device",
     "DeviceGUFunc",
     "DeviceUFunc",
     "Dispatcher",
     "Event",
+    "Fatbin",
     "HostVisibleArray",
     "In",
     "InOut",
+    "LTOIR",
+    "LinkableCode",
     "MemoryInfo",
+    "Object",
     "Out",
+    "PTXSource",
     "Reduce",
     "Stream",
     "activemask",
@@ -178,6 +187,7 @@ __all__ = [
     "compile_ptx_for_current_device",
     "const",
     "current_context",
+    "declare_device",
     "default_stream",
     "defer_cleanup",
     "detect",

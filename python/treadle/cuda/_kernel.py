@@ -20,6 +20,7 @@ from treadle import _kernel_types as kernel_types
 from treadle import _treadle
 from treadle._signatures import parse_signature, typeof
 from treadle.cuda._compiled import Inspection
+from treadle.cuda._declared import images_of, listed_links
 from treadle.cuda._launchers import CopyingLauncher, ForAll
 from treadle.cuda._options import Options, bounds_option, check_hints, debug_options
 from treadle.cuda._typed_launcher import TypedLauncher
@@ -82,8 +83,9 @@ class Dispatcher(Inspection):
                 from treadle._program import Program
 
                 program = self._program = Program(self.py_func)
+                links = [*self.options.link, *program.links]
                 self._function = _treadle.make_function(
-                    self.py_func.__name__, program.text, program.sources, *self.options.compilation
+                    self.py_func.__name__, program.text, program.sources, *self.options.compilation, images_of(links)
                 )
             return self._function
 
@@ -312,7 +314,10 @@ def jit(
     lineinfo: lines. opt=False: nothing is optimised, and threads run one at a time where no warp has to run together. inline,
     forceinline, max_registers, cache, lto, shared_memory_carveout: hints without effect on the CPU device.
 
-    Raises TypeError, ValueError for bad options; UnsupportedError for link and extensions; CompileError for signatures that do not
+    link: files or codes (``CUSource``, ``PTXSource``, ``Cubin`` ...) in which the functions are that the kernel declares, see
+    ``declare_device``.
+
+    Raises TypeError, ValueError for bad options; UnsupportedError for extensions; CompileError for signatures that do not
     compile.
 
     >>> import treadle as td
@@ -322,11 +327,14 @@ def jit(
     ...     i = cuda.grid(1)
     ...     x[i] = 2 * x[i]
     """
+    links = listed_links("jit", hints.pop("link", None))
     max_threads = check_hints(hints)
     bounds = bounds_option(bounds, boundscheck, bool(hints.get("debug")))
     if host_arrays not in ("refuse", "copy"):
         raise ValueError(f"jit: host_arrays: expected 'refuse' or 'copy', got {host_arrays!r}")
-    options = Options(bounds, fmad, fastmath, device, host_arrays, disabled_passes, max_threads, *debug_options(hints))
+    options = Options(
+        bounds, fmad, fastmath, device, host_arrays, disabled_passes, max_threads, *debug_options(hints), links
+    )
     if isinstance(func_or_sig, Dispatcher):
         raise TypeError(f"jit: {func_or_sig.__name__} is compiled already")
     if isinstance(func_or_sig, python_types.FunctionType):

@@ -23,7 +23,6 @@ _HINTS: dict[str, tuple[type, ...]] = {
     "shared_memory_carveout": (int, str),
 }
 _REFUSED = {
-    "link": "code of other languages cannot be linked to kernels of the CPU device",
     "extensions": "arguments of foreign types are not taken: pass device arrays",
 }
 
@@ -40,6 +39,7 @@ class Options(NamedTuple):
     max_threads: int = 0  # of a block, from launch_bounds; 0: the device's limit
     debug: int = 0  # what debuggers are told: 0 nothing, 1 lines, 2 lines and variables
     optimize: bool = True
+    link: tuple[Any, ...] = ()  # files and codes that are linked to the kernel
 
     @property
     def compilation(self) -> tuple[int, bool, bool, str, int, bool]:

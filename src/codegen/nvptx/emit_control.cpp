@@ -119,6 +119,7 @@ bool gains_from_rounds_at_once(const ir::Op& loop) {
             case ir::Opcode::Shuffle:
             case ir::Opcode::Vote:
             case ir::Opcode::Match:
+            case ir::Opcode::ExternalCall:
             case ir::Opcode::Print:
             case ir::Opcode::Atomic: plain = false; break;
             default: break;

@@ -44,8 +44,9 @@ void Emitter::make_kernel(const char* entry) {
         annotations->addOperand(llvm::MDNode::get(context_, items));
     };
     annotate("kernel", 1);
-    // Without it the assembler may take more registers than the largest block leaves to a thread.
-    annotate("maxntidx", threads_per_block_);
+    // Without it the assembler may take more registers than the largest block leaves to a thread. Functions that are
+    // linked have the registers that they were compiled with, and linkers refuse kernels with fewer.
+    if (function_.externals.empty()) annotate("maxntidx", threads_per_block_);
     // What only moves data needs all the threads that the GPU has room for.
     constexpr int kLight = 60;
     int ops = 0;
@@ -176,6 +177,7 @@ bool can_coarsen(const ir::Function& function) {
             case ir::Opcode::Loop:
             case ir::Opcode::Atomic:
             case ir::Opcode::Fence:
+            case ir::Opcode::ExternalCall:
             case ir::Opcode::Print:
             case ir::Opcode::Raise:
             case ir::Opcode::LocalArray: plain = false; break;

@@ -75,6 +75,7 @@ Emitter::Value* Emitter::value_of(const ir::Op& op, Thread& thread) {
             return builder_.CreateLoad(variable->getAllocatedType(), variable);
         }
         case Opcode::ElementPtr: return element_pointer(op, thread);
+        case Opcode::ExternalCall: return call_external(op, thread);
         case Opcode::TableLoad: return table_load(op, thread);
         case Opcode::SharedArray:
         case Opcode::LocalArray:

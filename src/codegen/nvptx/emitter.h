@@ -104,6 +104,10 @@ private:
     void fault(const Thread& thread, std::int64_t line, std::int64_t axis, Value* index,
                const std::vector<Value*>& shape);
     void emit_print(const ir::Op& op, const Thread& thread);
+    // emit_external.cpp
+    Value* call_external(const ir::Op& op, Thread& thread);
+    llvm::FunctionCallee external_function(const ir::External& external);
+    llvm::Type* passed_type(ir::Type type) { return type.is_scalar() ? memory_type(type.dtype) : builder_.getPtrTy(); }
     // emit_warp.cpp
     Value* warp(const ir::Op& op, const Thread& thread);
     Value* shuffled(const ir::Op& op, const Thread& thread);

@@ -60,7 +60,7 @@ public:
     // All its memory is the host's.
     StorageRef allocate_shared(std::size_t size_bytes, SharedMemory) override { return allocate(size_bytes); }
     std::string code_key() const override { return host_target().key(); }
-    void finish(Artifact&) override {}
+    void finish(Artifact&, const CodeImages&) override {}
     MemoryUse memory_use() const override { return memory_.use(); }
     std::size_t free_bytes() const override { return MemoryPool::free_bytes(); }
     void release_cached_memory() override { memory_.release_cached(); }

@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "device/cuda/cuda_event.h"
 #include "device/cuda/cuda_kernel.h"
-#include "device/cuda/cuda_module.h"
 #include "device/cuda/cuda_stream.h"
+#include "device/cuda/linker.h"
 
 namespace treadle::device::cuda {
 namespace {
@@ -95,11 +95,14 @@ std::string CudaDevice::code_key() const {
     return attributes_.target + " driver " + std::to_string(driver_state().version);
 }
 
-void CudaDevice::finish(Artifact& artifact) {
+void CudaDevice::finish(Artifact& artifact, const CodeImages& links) {
+    LinkRequest request{{{CodeKind::Ptx, std::move(artifact.object), "kernel"}}, attributes_.target, {}, false};
+    request.images.insert(request.images.end(), links.begin(), links.end());
     try {
-        artifact.object = link_images({artifact.object}, {true});
+        artifact.object = link(request).code;
     } catch (const Error& error) {
-        TREADLE_CHECK(error.kind() != ErrorKind::Compile, "the driver refuses our PTX: " + std::string(error.what()));
+        TREADLE_CHECK(error.kind() != ErrorKind::Compile || !links.empty(),
+                      "the driver refuses our PTX: " + std::string(error.what()));
         throw;
     }
 }
@@ -218,6 +221,13 @@ int CudaDevice::register_kernel(std::shared_ptr<const KernelDebug> debug) {
 std::shared_ptr<const KernelDebug> CudaDevice::kernel_of(std::uint64_t launch) const {
     const std::lock_guard lock(mutex_);
     return kernels_.at(launch & ((1 << kKernelBits) - 1));
+}
+
+CudaDevice& current_gpu(const char* what) {
+    Device& device = current_device();
+    if (device.attributes().cuda_capability == 0)
+        throw Error(ErrorKind::Unsupported, "[" + std::string(what) + "] needs a GPU: " + gpu_problem());
+    return static_cast<CudaDevice&>(device);
 }
 
 }  // namespace treadle::device::cuda

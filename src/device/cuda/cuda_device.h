@@ -24,7 +24,7 @@ public:
     const Attributes& attributes() const override { return attributes_; }
     int index() const override { return ordinal_; }
     std::string code_key() const override;
-    void finish(Artifact& artifact) override;
+    void finish(Artifact& artifact, const CodeImages& links) override;
     StorageRef allocate(std::size_t size_bytes) override;
     StorageRef allocate_shared(std::size_t size_bytes, SharedMemory kind) override;
     MemoryUse memory_use() const override { return memory_.use(); }
@@ -67,5 +67,8 @@ private:
     std::vector<std::shared_ptr<const KernelDebug>> kernels_;  // that report, by number
     std::atomic<std::uint64_t> launches_{0};
 };
+
+// The current device, for what only GPUs have; what: who asks. Throws Error(Unsupported) on the CPU device.
+CudaDevice& current_gpu(const char* what);
 
 }  // namespace treadle::device::cuda

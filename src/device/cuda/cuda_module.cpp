@@ -11,8 +11,6 @@ namespace {
 
 constexpr int kErrorLog = 5;
 constexpr int kErrorLogBytes = 6;
-constexpr int kCubin = 0;
-constexpr int kPtx = 1;
 constexpr int kMaxDynamicShared = 8;
 constexpr std::uint32_t kSharedWithoutAsking = 48 << 10;
 constexpr unsigned kAttributeCluster = 4;
@@ -36,13 +34,6 @@ struct LaunchConfig {
     Attribute* attributes;
     unsigned count;
 };
-
-CudaDevice& current_gpu(const char* what) {
-    Device& device = current_device();
-    if (device.attributes().cuda_capability == 0)
-        throw Error(ErrorKind::Unsupported, "[" + std::string(what) + "] needs a GPU: " + gpu_problem());
-    return static_cast<CudaDevice&>(device);
-}
 
 }  // namespace
 
@@ -136,32 +127,6 @@ void launch(const ForeignKernel& kernel, Stream& stream, const ForeignLaunch& la
     }
     const CuResult result = driver().launch_kernel_ex(&config, kernel.raw(), launch.values.data(), nullptr);
     if (result != kSuccess) check(result, ("launch of " + kernel.name()).c_str());
-}
-
-std::string link_images(const std::vector<std::string>& images, const std::vector<bool>& are_ptx) {
-    CudaDevice& device = current_gpu("link");
-    const ContextScope scope(device.context());
-    const Driver& cu = driver();
-    std::string log(8192, '\0');
-    int options[] = {kErrorLog, kErrorLogBytes};
-    void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
-    CuLinkState state = nullptr;
-    check(cu.link_create(2, options, values, &state), "cuLinkCreate");
-    CuResult result = kSuccess;
-    for (std::size_t i = 0; i < images.size() && result == kSuccess; ++i) {
-        const std::size_t size = images[i].size() + (are_ptx[i] ? 1 : 0);
-        result = cu.link_add_data(state, are_ptx[i] ? kPtx : kCubin, const_cast<char*>(images[i].c_str()), size,
-                                  "image", 0, nullptr, nullptr);
-    }
-    void* linked = nullptr;
-    std::size_t size = 0;
-    if (result == kSuccess) result = cu.link_complete(state, &linked, &size);
-    std::string code;
-    if (result == kSuccess) code.assign(static_cast<const char*>(linked), size);
-    cu.link_destroy(state);
-    if (result != kSuccess)
-        throw Error(ErrorKind::Compile, "[link] " + error_name(result) + "\n" + std::string(log.c_str()));
-    return code;
 }
 
 }  // namespace treadle::device::cuda

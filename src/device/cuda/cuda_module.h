@@ -76,7 +76,4 @@ struct ForeignLaunch {
 };
 void launch(const ForeignKernel& kernel, Stream& stream, const ForeignLaunch& launch);
 
-// Links PTX and cubins to one cubin. Throws Error(Compile) with the linker's log.
-std::string link_images(const std::vector<std::string>& images, const std::vector<bool>& are_ptx);
-
 }  // namespace treadle::device::cuda

@@ -181,6 +181,14 @@ void CudaStream::launch(const Launch& launch) {
         device_.memory().release_cached();
         result = start();
     }
+    // Only code that the kernel links has a limit of its own.
+    const int threads = launch.block[0] * launch.block[1] * launch.block[2];
+    if (result != kSuccess && threads > kernel.max_threads) {
+        throw_device_error(error_name(result), "[launch] block: expected at most " +
+                                                   std::to_string(kernel.max_threads) +
+                                                   " threads, as the registers of the code that " + kernel.debug->name +
+                                                   " links allow, got " + std::to_string(threads));
+    }
     check(result, "cuLaunchKernel");
 }
 

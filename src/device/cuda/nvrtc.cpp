@@ -1,12 +1,9 @@
 #include "device/cuda/nvrtc.h"
 
-#include <atomic>
 #include <memory>
-#include <mutex>
-
-#include <dlfcn.h>
 
 #include "base/error.h"
+#include "device/cuda/component.h"
 
 namespace treadle::device::cuda {
 namespace {
@@ -26,25 +23,21 @@ struct Functions {
     Result (*ptx)(RawProgram, char*);
     Result (*cubin_size)(RawProgram, std::size_t*);
     Result (*cubin)(RawProgram, char*);
+    Result (*lto_ir_size)(RawProgram, std::size_t*);
+    Result (*lto_ir)(RawProgram, char*);
     Result (*add_expression)(RawProgram, const char*);
     Result (*lowered_name)(RawProgram, const char*, const char**);
 };
 
-std::atomic<const Functions*> library{nullptr};
-
-const Functions& functions() {
-    const Functions* found = library;
-    if (found == nullptr) throw Error(ErrorKind::Unsupported, "[compile] NVRTC has not been found");
-    return *found;
-}
+Component<Functions> library("NVRTC", "12.0");
 
 void check(Result result, const char* call) {
     if (result == 0) return;
-    throw Error(ErrorKind::Compile, "[" + std::string(call) + "] " + functions().error_string(result));
+    throw Error(ErrorKind::Compile, "[" + std::string(call) + "] " + library->error_string(result));
 }
 
 struct Destroy {
-    void operator()(RawProgram program) const { functions().destroy(&program); }
+    void operator()(RawProgram program) const { library->destroy(&program); }
 };
 using Program = std::unique_ptr<ProgramTag, Destroy>;
 
@@ -66,46 +59,36 @@ std::vector<const char*> pointers(const std::vector<std::string>& texts) {
 }  // namespace
 
 void use_nvrtc(const std::string& path) {
-    static std::mutex mutex;
-    const std::lock_guard lock(mutex);
-    if (library != nullptr) return;
-    void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr)
-        throw Error(ErrorKind::Unsupported, "[compile] NVRTC cannot be opened: " + std::string(dlerror()));
-    auto found = std::make_unique<Functions>();
-    const auto find = [&](auto& member, const char* symbol) {
-        member = reinterpret_cast<std::remove_reference_t<decltype(member)>>(dlsym(handle, symbol));
-        if (member == nullptr)
-            throw Error(ErrorKind::Unsupported,
-                        "[compile] NVRTC in " + path + " has no " + symbol + ": expected version 11.2 or newer");
-    };
-    find(found->version, "nvrtcVersion");
-    find(found->error_string, "nvrtcGetErrorString");
-    find(found->create, "nvrtcCreateProgram");
-    find(found->destroy, "nvrtcDestroyProgram");
-    find(found->compile, "nvrtcCompileProgram");
-    find(found->log_size, "nvrtcGetProgramLogSize");
-    find(found->log, "nvrtcGetProgramLog");
-    find(found->ptx_size, "nvrtcGetPTXSize");
-    find(found->ptx, "nvrtcGetPTX");
-    find(found->cubin_size, "nvrtcGetCUBINSize");
-    find(found->cubin, "nvrtcGetCUBIN");
-    find(found->add_expression, "nvrtcAddNameExpression");
-    find(found->lowered_name, "nvrtcGetLoweredName");
-    library = found.release();
+    library.open(path, [](auto& found, const auto& find) {
+        find(found.version, "nvrtcVersion");
+        find(found.error_string, "nvrtcGetErrorString");
+        find(found.create, "nvrtcCreateProgram");
+        find(found.destroy, "nvrtcDestroyProgram");
+        find(found.compile, "nvrtcCompileProgram");
+        find(found.log_size, "nvrtcGetProgramLogSize");
+        find(found.log, "nvrtcGetProgramLog");
+        find(found.ptx_size, "nvrtcGetPTXSize");
+        find(found.ptx, "nvrtcGetPTX");
+        find(found.cubin_size, "nvrtcGetCUBINSize");
+        find(found.cubin, "nvrtcGetCUBIN");
+        find(found.lto_ir_size, "nvrtcGetLTOIRSize");
+        find(found.lto_ir, "nvrtcGetLTOIR");
+        find(found.add_expression, "nvrtcAddNameExpression");
+        find(found.lowered_name, "nvrtcGetLoweredName");
+    });
 }
 
-bool has_nvrtc() { return library != nullptr; }
+bool has_nvrtc() { return library.is_open(); }
 
 std::pair<int, int> nvrtc_version() {
     int major = 0;
     int minor = 0;
-    check(functions().version(&major, &minor), "nvrtcVersion");
+    check(library->version(&major, &minor), "nvrtcVersion");
     return {major, minor};
 }
 
 CppResult compile_cpp(const CppRequest& request) {
-    const Functions& rtc = functions();
+    const Functions& rtc = *library;
     const std::vector<const char*> headers = pointers(request.headers);
     const std::vector<const char*> names = pointers(request.header_names);
     RawProgram raw = nullptr;
@@ -129,8 +112,11 @@ CppResult compile_cpp(const CppRequest& request) {
         check(rtc.lowered_name(raw, expression.c_str(), &name), "nvrtcGetLoweredName");
         result.names.emplace_back(name);
     }
-    result.code = request.machine_code ? text_of(raw, rtc.cubin_size, rtc.cubin, "nvrtcGetCUBIN")
-                                       : text_of(raw, rtc.ptx_size, rtc.ptx, "nvrtcGetPTX");
+    switch (request.target) {
+        case CodeKind::Ptx: result.code = text_of(raw, rtc.ptx_size, rtc.ptx, "nvrtcGetPTX"); break;
+        case CodeKind::LtoIr: result.code = text_of(raw, rtc.lto_ir_size, rtc.lto_ir, "nvrtcGetLTOIR"); break;
+        default: result.code = text_of(raw, rtc.cubin_size, rtc.cubin, "nvrtcGetCUBIN");
+    }
     return result;
 }
 

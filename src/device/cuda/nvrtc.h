@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/code_image.h"
+
 namespace treadle::device::cuda {
 
 struct CppRequest {
@@ -13,7 +15,7 @@ struct CppRequest {
     std::vector<std::string> headers;       // texts
     std::vector<std::string> header_names;  // by which they are included
     std::vector<std::string> expressions;   // names of templates' instances and of functions, as C++ writes them
-    bool machine_code = true;               // else PTX
+    CodeKind target = CodeKind::Cubin;      // or Ptx, or LtoIr
 };
 
 struct CppResult {
