@@ -188,6 +188,8 @@ void bind_device(nb::module_& module) {
     module.def("set_peer_access", &set_peer_access, nb::arg("index"), nb::arg("peer"), nb::arg("enabled"));
     module.def("device_kind", &device_kind);
     module.def("gpu_problem", &device::gpu_problem);
+    module.def("hidden_gpus", &device::hidden_gpus);
+    module.def("gpu_count", &device::gpu_count);
     module.def("driver_version", &device::driver_version);
 }
 

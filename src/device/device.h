@@ -257,6 +257,9 @@ int device_count();
 bool uses_gpus();
 // Why there is no GPU; empty where there is one.
 std::string gpu_problem();
+// What CUDA_VISIBLE_DEVICES hides that it should not, in a sentence; empty where nothing.
+std::string hidden_gpus();
+int gpu_count();  // that the driver shows, whether they are used or not
 // CUDA's version that NVIDIA's driver has, 13000 for 13.0; 0 without a driver.
 int driver_version();
 bool device_is_used();  // by this process; without making it

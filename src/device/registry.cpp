@@ -128,6 +128,8 @@ void set_current_device(int index) {
 int device_count() { return choice().count; }
 bool uses_gpus() { return choice().gpus; }
 std::string gpu_problem() { return cuda::driver_state().problem; }
+std::string hidden_gpus() { return cuda::driver_state().hidden; }
+int gpu_count() { return cuda::driver_state().devices; }
 int driver_version() { return cuda::driver_state().version; }
 bool device_is_used() { return made; }
 

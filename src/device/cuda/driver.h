@@ -41,6 +41,7 @@ struct DriverState {
     int version = 0;  // 13000 for 13.0
     int devices = 0;
     std::string problem;  // empty where usable
+    std::string hidden;   // what CUDA_VISIBLE_DEVICES has to do with it, where it hides GPUs that it should not
 };
 const DriverState& driver_state();
 // Throws Error(Device) with the problem where it is not usable.

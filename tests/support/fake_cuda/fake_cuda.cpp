@@ -110,6 +110,8 @@ int cuGetErrorName(int error, const char** name) {
             : error == 1   ? "CUDA_ERROR_INVALID_VALUE"
             : error == 100 ? "CUDA_ERROR_NO_DEVICE"
             : error == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+            : error == 200 ? "CUDA_ERROR_INVALID_IMAGE"
+            : error == 222 ? "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"
             : error == 719 ? "CUDA_ERROR_LAUNCH_FAILED"
                            : "CUDA_ERROR_UNKNOWN";
     return 0;
