@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from treadle import _treadle
+from treadle import _checks, _treadle
 from treadle.core._buffer import Buffer, DeviceMemoryResource
 from treadle.core._stream import (
     LEGACY_DEFAULT_STREAM,
@@ -37,7 +37,7 @@ class Device:
 
     def __new__(cls, device_id: Any = None) -> Device:
         number = device_id.device_id if isinstance(device_id, Device) else device_id
-        number = _treadle.device_index() if number is None else int(number)
+        number = _treadle.device_index() if number is None else _checks.integer("device", number)
         known: dict[int, Device] = cls._of_thread.__dict__.setdefault("devices", {})
         if number not in known:
             _CudaDevice(number)

@@ -62,8 +62,9 @@ class Event(_Held):
     _what = "event"
 
     def __init__(self, options: EventOptions | None = None) -> None:
+        self._options = EventOptions() if options is None else options
+        _checks.instance("event: options", self._options, EventOptions, "EventOptions")
         self._held = _treadle.create_event()
-        self._options = options or EventOptions()
 
     @property
     def is_timing_disabled(self) -> bool:
@@ -80,6 +81,7 @@ class Event(_Held):
         self._native.synchronize()
 
     def __sub__(self, start: Event) -> float:
+        _checks.instance("event - start: start", start, Event, "an event")
         if self.is_timing_disabled or start.is_timing_disabled:
             raise RuntimeError(
                 "event: expected two events made with EventOptions(timing_enabled=True), got one without"
@@ -159,7 +161,7 @@ class Stream(_Held):
         if event is None:
             with _CudaDevice(self._device_id):
                 event = Event(options)
-        self._native.record(event._native)
+        self._native.record(_checks.instance("record: event", event, Event, "an event")._native)
         return event
 
     def wait(self, event_or_stream: Any) -> None:

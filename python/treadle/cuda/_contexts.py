@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from treadle import _treadle
+from treadle import _checks, _treadle
 from treadle.cuda._device import Device
 
 
@@ -109,7 +109,7 @@ class DeviceList:
         return _treadle.device_count()
 
     def __getitem__(self, number: int) -> Device:
-        if not 0 <= number < len(self):
+        if not 0 <= _checks.integer("gpus", number) < len(self):
             raise IndexError(f"gpus: expected a number from 0 to {len(self) - 1}, got {number}")
         return Device(number)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle import _treadle
+from treadle import _checks, _treadle
 
 if TYPE_CHECKING:
     from treadle.cuda._contexts import Context
@@ -45,7 +45,11 @@ class Device:
 
     def __init__(self, device: int | Device | None = None) -> None:
         self.id: int = (
-            device.id if isinstance(device, Device) else _treadle.device_index() if device is None else int(device)
+            device.id
+            if isinstance(device, Device)
+            else _treadle.device_index()
+            if device is None
+            else _checks.integer("device", device)
         )
         self._before: list[int] = []
         count = _treadle.device_count()

@@ -27,7 +27,7 @@ class Event:
 
     def record(self, stream: Any = None) -> Event:
         """Marks the end of the work given to ``stream`` (the current one by default) so far."""
-        _native_stream(stream).record(self._native)
+        native_stream(stream).record(self._native)
         return self
 
     def synchronize(self) -> None:
@@ -40,7 +40,7 @@ class Event:
 
     def wait(self, stream: Any = None) -> None:
         """Makes later work of ``stream`` wait for the marked work."""
-        _native_stream(stream).wait(self._native)
+        native_stream(stream).wait(self._native)
 
     @property
     def done(self) -> bool:
@@ -48,13 +48,19 @@ class Event:
         return self.query()
 
     def elapsed_time(self, end: Event) -> float:
-        """Milliseconds from this event to ``end``. Raises DeviceError unless both are recorded, done and made with timing."""
+        """Milliseconds from this event to ``end``. Raises TypeError for what is no event, DeviceError unless both are recorded, done
+        and made with timing."""
+        _event("elapsed_time: end", end)
         if not (self._timing and end._timing):
             raise DeviceError("CUDA_ERROR_INVALID_HANDLE: elapsed_time: expected events with timing, got one without")
         return end._native.elapsed_ms(self._native)
 
     def __sub__(self, start: Event) -> float:
-        return start.elapsed_time(self)
+        return _event("event - start: start", start).elapsed_time(self)
+
+
+def _event(what: str, value: Any) -> Event:
+    return _checks.instance(what, value, Event, "an event")
 
 
 def _clamped(priority: int | None) -> int:
@@ -111,11 +117,11 @@ class Stream:
 
     def record(self, event: Event | None = None) -> Event:
         """Records an event (a new one by default) and returns it."""
-        return (Event() if event is None else event).record(self)
+        return (Event() if event is None else _event("record: event", event)).record(self)
 
     def wait_event(self, event: Event) -> None:
         """Makes later work wait for an event."""
-        event.wait(self)
+        _event("wait_event: event", event).wait(self)
 
     @property
     def handle(self) -> int:
@@ -196,7 +202,7 @@ _by_handle: weakref.WeakValueDictionary[int, Stream] = weakref.WeakValueDictiona
 _of_thread = threading.local()
 
 
-def _native_stream(stream: Any) -> Any:
+def native_stream(stream: Any) -> Any:
     if stream is None or (isinstance(stream, int) and stream == 0):
         return _treadle.current_stream()
     native = getattr(stream, "_native", None)
@@ -209,7 +215,7 @@ def _native_stream(stream: Any) -> Any:
 def on_stream(stream: Any) -> Iterator[None]:
     """A context in which a stream is the current one; None and 0 leave the current one as it is."""
     previous = _treadle.current_stream()
-    _treadle.set_current_stream(_native_stream(stream))
+    _treadle.set_current_stream(native_stream(stream))
     try:
         yield
     finally:
@@ -266,9 +272,9 @@ def event(timing: bool = True) -> Event:
 
 def event_elapsed_time(evtstart: Event, evtend: Event) -> float:
     """Milliseconds between two events that are done. Raises as ``Event.elapsed_time``."""
-    return evtstart.elapsed_time(evtend)
+    return _event("event_elapsed_time: evtstart", evtstart).elapsed_time(_event("event_elapsed_time: evtend", evtend))
 
 
 def get_elapsed_time(start: Event, end: Event) -> float:
     """Milliseconds between two events that are done."""
-    return start.elapsed_time(end)
+    return _event("get_elapsed_time: start", start).elapsed_time(_event("get_elapsed_time: end", end))
