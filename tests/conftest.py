@@ -177,3 +177,35 @@ def run_python(tmp_path):
         )
 
     return run
+
+
+FAKE_PROGRAM = """
+import numpy as np, treadle as td
+from treadle import cuda, _treadle
+@cuda.jit
+def add(a, b, c):
+    i = cuda.grid(1)
+    if i < c.size:
+        c[i] = a[i] + b[i]
+"""
+
+
+@pytest.fixture
+def fake(run_python, tmp_path):
+    """fake(code, **environment): runs code on the GPU that is none, after the kernel ``add``; gives what it printed and the driver's
+    calls. fake.named(calls, name): the arguments of the calls of one function; fake.stderr(): of the last run."""
+    libraries = sorted(SUPPORT.parents[1].glob("build/*/libfake_cuda.so"))
+    if not libraries:
+        pytest.skip("the C++ tests, with which the driver comes, were not built")
+
+    def run(code, fails=False, **environment):
+        log = tmp_path / "calls"
+        names = {"TREADLE_CUDA_DRIVER": str(libraries[0]), "TREADLE_DEVICE": "cuda", "FAKE_CUDA_LOG": str(log)}
+        result = run_python(FAKE_PROGRAM + code, **{**names, **environment})
+        assert (result.returncode != 0) == fails, result.stderr
+        run.stderr = lambda: result.stderr
+        calls = log.read_text().splitlines() if log.exists() else []
+        return result.stderr if fails else result.stdout, calls
+
+    run.named = lambda calls, name: [call.split()[1:] for call in calls if call.split()[0] == name]
+    return run

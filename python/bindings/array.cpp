@@ -81,7 +81,7 @@ void set_item(const Array& self, nb::handle item, nb::handle value) {
 }
 
 Array reshape(const Array& self, nb::handle shape) {
-    array::Dims dims = to_dims(shape);
+    array::Dims dims = to_dims(shape, "reshape: shape");
     if (auto view = array::reshape_view(self, dims)) return *view;
     return *array::reshape_view(array::contiguous_copy(self), std::move(dims));
 }
@@ -167,7 +167,9 @@ void fill(const Array& self, nb::handle value) {
 }
 
 Array astype(const Array& self, nb::handle dtype) { return array::astype(self, to_dtype(dtype)); }
-Array broadcast_to(const Array& self, nb::handle shape) { return array::broadcast_to(self, to_dims(shape)); }
+Array broadcast_to(const Array& self, nb::handle shape) {
+    return array::broadcast_to(self, to_dims(shape, "broadcast_to: shape"));
+}
 
 Array arange(double start, double step, std::int64_t start_integer, std::int64_t step_integer, std::int64_t count,
              nb::handle dtype) {

@@ -44,7 +44,15 @@ std::int64_t to_integer(nb::handle value) {
     return result;
 }
 
-array::Dims to_dims(nb::handle shape) {
+array::Dims to_dims(nb::handle shape, const char* what) {
+    const auto refuse = [&] {
+        throw Error(ErrorKind::Type, std::string(what) + ": expected an integer or a sequence of integers, got " +
+                                         nb::cast<std::string>(nb::repr(shape)));
+    };
+    const auto extent = [&](nb::handle item) {
+        if (PyIndex_Check(item.ptr()) == 0) refuse();
+        return to_integer(item);
+    };
     array::Dims dims;
     if (PyIndex_Check(shape.ptr())) {
         dims.push_back(to_integer(shape));
@@ -52,10 +60,13 @@ array::Dims to_dims(nb::handle shape) {
     }
     if (PyTuple_CheckExact(shape.ptr())) {
         for (Py_ssize_t i = 0; i < PyTuple_Size(shape.ptr()); ++i)
-            dims.push_back(to_integer(PyTuple_GetItem(shape.ptr(), i)));
+            dims.push_back(extent(PyTuple_GetItem(shape.ptr(), i)));
         return dims;
     }
-    for (const nb::handle item : nb::iter(shape)) dims.push_back(to_integer(item));
+    const bool is_sequence =
+        PySequence_Check(shape.ptr()) != 0 && PyUnicode_Check(shape.ptr()) == 0 && PyBytes_Check(shape.ptr()) == 0;
+    if (!is_sequence) refuse();
+    for (const nb::handle item : nb::iter(shape)) dims.push_back(extent(item));
     return dims;
 }
 
@@ -72,7 +83,7 @@ std::optional<std::vector<std::int64_t>> to_axes(nb::handle axes) {
         throw Error(ErrorKind::Type, "axis: expected None, an integer or a tuple of integers, got " +
                                          nb::cast<std::string>(axes.type().attr("__name__")));
     }
-    const array::Dims dims = to_dims(axes);
+    const array::Dims dims = to_dims(axes, "axis");
     return std::vector<std::int64_t>(dims.begin(), dims.end());
 }
 

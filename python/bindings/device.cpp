@@ -30,6 +30,7 @@ nb::dict attributes() {
     result["target"] = facts.target;
     result["kind"] = device_kind();
     result["shared_bytes_per_block_optin"] = facts.shared_bytes_per_block_optin;
+    result["stream_priorities"] = nb::make_tuple(facts.stream_priorities[0], facts.stream_priorities[1]);
     result["pci"] = nb::make_tuple(facts.pci[0], facts.pci[1], facts.pci[2]);
     return result;
 }
@@ -38,6 +39,8 @@ nb::tuple memory_use() {
     const device::MemoryUse use = device::current_device().memory_use();
     return nb::make_tuple(use.used_bytes, use.cached_bytes);
 }
+
+std::size_t free_bytes() { return device::current_device().free_bytes(); }
 
 std::atomic<bool> ending{false};
 std::atomic<int> taking_the_lock{0};  // threads that come back from a wait
@@ -65,7 +68,7 @@ void synchronize() {
 
 // What kernels printed or reported and nobody waited for is shown, as a program's last words.
 void interpreter_ends() {
-    if (device::device_is_used()) {
+    if (device::device_is_used() && !device::current_device().is_lost()) {
         try {
             synchronize();
         } catch (const std::exception& error) {
@@ -115,8 +118,8 @@ void synchronize_event(device::Event& event) {
 
 void release_cached_memory() { device::current_device().release_cached_memory(); }
 std::shared_ptr<device::Stream> default_stream() { return device::current_device().default_stream(); }
-std::shared_ptr<device::Stream> create_stream(bool blocking) {
-    return device::current_device().create_stream(blocking);
+std::shared_ptr<device::Stream> create_stream(bool blocking, int priority) {
+    return device::current_device().create_stream(blocking, priority);
 }
 void set_device(int index) {
     device::set_current_device(index);
@@ -124,6 +127,15 @@ void set_device(int index) {
     array::set_current_stream(nullptr);
 }
 std::shared_ptr<device::Stream> stream_of(std::uint64_t handle) { return device::current_device().stream_of(handle); }
+bool can_access_peer(int index, int peer) { return device::device_of(index).can_access_peer(peer); }
+bool has_peer_access(int index, int peer) {
+    // Asking makes no device.
+    return device::device_is_made(index) && device::device_is_made(peer) &&
+           device::device_of(index).has_peer_access(device::device_of(peer));
+}
+void set_peer_access(int index, int peer, bool enabled) {
+    device::device_of(index).set_peer_access(device::device_of(peer), enabled);
+}
 std::shared_ptr<device::Event> create_event() { return device::current_device().create_event(); }
 
 }  // namespace
@@ -148,6 +160,8 @@ void bind_device(nb::module_& module) {
         .def("record", &device::Stream::record, nb::arg("event"))
         .def("wait", &device::Stream::wait, nb::arg("event"))
         .def_prop_ro("handle", &device::Stream::handle)
+        .def_prop_ro("priority", &device::Stream::priority)
+        .def_prop_ro("is_blocking", &device::Stream::is_blocking)
         .def_prop_ro("counts", &counts_of_stream);
     nb::class_<device::Event>(module, "Event")
         .def("synchronize", &synchronize_event)
@@ -156,11 +170,12 @@ void bind_device(nb::module_& module) {
     module.def("attributes", &attributes);
     module.def("counts", &counts);
     module.def("memory_use", &memory_use);
+    module.def("free_bytes", &free_bytes);
     device::set_print_sink(show);
     module.def("synchronize", &synchronize);
     module.def("release_cached_memory", &release_cached_memory);
     module.def("default_stream", &default_stream);
-    module.def("create_stream", &create_stream, nb::arg("blocking"));
+    module.def("create_stream", &create_stream, nb::arg("blocking"), nb::arg("priority") = 0);
     module.def("stream_of", &stream_of, nb::arg("handle"));
     module.def("create_event", &create_event);
     module.def("current_stream", &array::current_stream_ref);
@@ -168,8 +183,13 @@ void bind_device(nb::module_& module) {
     module.def("device_count", &device::device_count);
     module.def("device_index", &device::current_device_index);
     module.def("set_device", &set_device, nb::arg("index"));
+    module.def("can_access_peer", &can_access_peer, nb::arg("index"), nb::arg("peer"));
+    module.def("has_peer_access", &has_peer_access, nb::arg("index"), nb::arg("peer"));
+    module.def("set_peer_access", &set_peer_access, nb::arg("index"), nb::arg("peer"), nb::arg("enabled"));
     module.def("device_kind", &device_kind);
     module.def("gpu_problem", &device::gpu_problem);
+    module.def("hidden_gpus", &device::hidden_gpus);
+    module.def("gpu_count", &device::gpu_count);
     module.def("driver_version", &device::driver_version);
 }
 

@@ -63,7 +63,8 @@ array::RecordRef to_record(const std::string& layout);
 CodeKind to_code_kind(const std::string& text);  // raises ValueError
 CodeImages to_code_images(nb::handle images);    // a sequence of (kind, bytes, name)
 std::int64_t to_integer(nb::handle value);  // raises TypeError for what is no integer, OverflowError beyond 64 bits
-array::Dims to_dims(nb::handle shape);      // an integer or a sequence of integers
+// An integer or a sequence of integers. Raises TypeError, which says what the shape is of.
+array::Dims to_dims(nb::handle shape, const char* what = "shape");
 nb::tuple to_tuple(const array::Dims& dims);
 std::optional<std::vector<std::int64_t>> to_axes(nb::handle axes);
 // Keeps the arrays that operands are converted from alive while they are used.

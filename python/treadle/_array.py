@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle import _treadle
+from treadle import _checks, _treadle
 from treadle._convert import from_host, to_host
 from treadle._records import is_record, numpy_dtype
 from treadle._treadle import ndarray
 from treadle._types import dtype_name
 from treadle.cuda._array_methods import DeviceArrayMethods
+from treadle.cuda._streams import on_stream
 from treadle.errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def _reduce(array: ndarray, name: str, axis: Any, out: ndarray | None, keepdims:
     result = _treadle.reduce(name, array, axis, bool(keepdims), None if dtype is None else dtype_name(dtype))
     if out is None:
         return result
+    _checks.instance(f"{name}: out", out, ndarray, "a device array")
     if out.shape != result.shape:
         raise ValueError(f"{name}: out: expected shape {result.shape}, got {out.shape}")
     out._set(..., result)
@@ -221,16 +223,28 @@ class ArrayMethods(DeviceArrayMethods):
         return to_host(self).tolist()
 
     def get(self: Any, stream: Any = None, out: np.ndarray | None = None) -> np.ndarray:
-        """A host copy, or ``out`` filled with it."""
-        host = to_host(self)
+        """A host copy, or ``out`` filled with it. Waits for ``stream``, by default the current one. Raises TypeError for a stream or
+        an ``out`` that is none, ValueError for an ``out`` of another shape."""
+        if out is not None:
+            _checks.instance("get: out", out, np.ndarray, "a NumPy array")
+            if out.shape != self.shape:
+                raise ValueError(f"get: out: expected shape {self.shape}, got {out.shape}")
+        with on_stream(stream):
+            host = to_host(self)
         if out is None:
             return host
         out[...] = host
         return out
 
     def set(self: Any, host: Any, stream: Any = None) -> None:
-        """Copies a host array of the same shape here."""
-        self._set(..., from_host(np.asarray(host, dtype=self.dtype)))
+        """Copies a host array of the same shape here, on ``stream``, by default the current one. Raises TypeError for what is no
+        array of such elements and for a stream that is none."""
+        try:
+            source = np.asarray(host, dtype=self.dtype)
+        except (TypeError, ValueError):
+            raise _checks.refuse("set: host", f"an array that can be one of {self.dtype}", host) from None
+        with on_stream(stream):
+            self._set(..., from_host(source))
 
     def copy(self: Any, order: str = "C") -> ndarray:
         """A new array with the same elements, in C or Fortran order."""
@@ -260,12 +274,13 @@ class ArrayMethods(DeviceArrayMethods):
         wanted = shape[0] if len(shape) == 1 else shape
         if not is_fortran(order, "reshape"):
             return self._reshape(wanted)
-        extents = wanted if isinstance(wanted, (tuple, list)) else (wanted,)
-        return self._transpose([])._reshape(tuple(extents)[::-1])._transpose([])
+        return self._transpose([])._reshape(_checks.integers("reshape: shape", wanted)[::-1])._transpose([])
 
     def ravel(self: Any, order: str = "C") -> ndarray:
-        """The elements in one dimension: a view where strides allow it."""
-        return (self if order == "C" else self._transpose([]))._reshape(-1)
+        """The elements in one dimension: a view where strides allow it. order: "C" or "F"."""
+        from treadle._creation import is_fortran
+
+        return (self._transpose([]) if is_fortran(order, "ravel") else self)._reshape(-1)
 
     def flatten(self: Any, order: str = "C") -> ndarray:
         """A copy of the elements in one dimension."""
@@ -275,11 +290,12 @@ class ArrayMethods(DeviceArrayMethods):
         """The view with permuted axes: reversed, or as given."""
         if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
             axes = () if axes[0] is None else tuple(axes[0])
-        return self._transpose([int(axis) for axis in axes])
+        return self._transpose(list(_checks.integers("transpose: axes", axes)))
 
     def squeeze(self: Any, axis: int | None = None) -> ndarray:
-        """The view without axes of length 1."""
-        return self._squeeze(axis)
+        """The view without axes of length 1, or without the given one. Raises TypeError, IndexError for a bad axis, ValueError for
+        an axis of another length."""
+        return self._squeeze(None if axis is None else _checks.integer("squeeze: axis", axis))
 
     def swapaxes(self: Any, axis1: int, axis2: int) -> ndarray:
         """The view with two axes exchanged."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from treadle import _treadle
+from treadle import _checks, _treadle
 from treadle._array import ndarray
 from treadle._convert import from_host, to_host
 from treadle._records import element_name, is_record, numpy_dtype
@@ -92,28 +92,34 @@ def ones(shape: Any, dtype: Any = None, order: str = "C") -> ndarray:
     return result
 
 
-def _like(a: ndarray, dtype: Any, shape: Any) -> tuple[Any, str]:
+def device_array(what: str, value: Any) -> Any:
+    """``value``, which must be a device array. Raises TypeError."""
+    return _checks.instance(what, value, ndarray, "a device array")
+
+
+def _like(what: str, a: ndarray, dtype: Any, shape: Any) -> tuple[Any, str]:
+    _checks.described(f"{what}: a", a)
     return (a.shape if shape is None else shape), element_name(a.dtype if dtype is None else dtype)
 
 
 def empty_like(a: ndarray, dtype: Any = None, shape: Any = None) -> ndarray:
     """A new array like ``a`` in shape and dtype, elements undefined."""
-    return empty(*_like(a, dtype, shape))
+    return empty(*_like("empty_like", a, dtype, shape))
 
 
 def zeros_like(a: ndarray, dtype: Any = None, shape: Any = None) -> ndarray:
     """A new array of zeros like ``a`` in shape and dtype."""
-    return zeros(*_like(a, dtype, shape))
+    return zeros(*_like("zeros_like", a, dtype, shape))
 
 
 def ones_like(a: ndarray, dtype: Any = None, shape: Any = None) -> ndarray:
     """A new array of ones like ``a`` in shape and dtype."""
-    return ones(*_like(a, dtype, shape))
+    return ones(*_like("ones_like", a, dtype, shape))
 
 
 def full_like(a: ndarray, fill_value: Any, dtype: Any = None, shape: Any = None) -> ndarray:
     """A new array of ``fill_value`` like ``a`` in shape and dtype."""
-    new_shape, name = _like(a, dtype, shape)
+    new_shape, name = _like("full_like", a, dtype, shape)
     return full(new_shape, fill_value, name)
 
 
@@ -121,6 +127,17 @@ def _holds_device_arrays(obj: Any) -> bool:
     return isinstance(obj, (list, tuple)) and any(
         isinstance(item, ndarray) or _holds_device_arrays(item) for item in obj
     )
+
+
+def _host(obj: Any, dtype: Any) -> np.ndarray:
+    if dtype is None:
+        return np.asarray(obj)
+    wanted = numpy_dtype(element_name(dtype))
+    try:
+        return np.asarray(obj, dtype=wanted)
+    except (TypeError, ValueError) as error:
+        what = f"array: obj: expected what can be elements of {wanted}, got {type(obj).__name__}"
+        raise type(error)(f"{what} ({error})") from None
 
 
 def array(obj: Any, dtype: Any = None, copy: bool = True, order: str = "K", ndmin: int = 0) -> ndarray:
@@ -132,6 +149,7 @@ def array(obj: Any, dtype: Any = None, copy: bool = True, order: str = "K", ndmi
     >>> td.array([[1, 2], [3, 4]]).sum()
     array(10)
     """
+    fortran, dimensions = is_fortran(order, "array"), _checks.integer("array: ndmin", ndmin)
     if not isinstance(obj, (ndarray, np.ndarray)) and is_cuda_array(obj):
         obj = as_cuda_array(obj)
     if isinstance(obj, ndarray):
@@ -139,25 +157,25 @@ def array(obj: Any, dtype: Any = None, copy: bool = True, order: str = "K", ndmi
     else:
         if _holds_device_arrays(obj):
             return stack([array(item, dtype) for item in obj])
-        host = np.asarray(obj) if dtype is None else np.asarray(obj, dtype=numpy_dtype(element_name(dtype)))
-        result = from_host(host)
-        if is_fortran(order, "array") and result.ndim > 1:
+        result = from_host(_host(obj, dtype))
+        if fortran and result.ndim > 1:
             result = result._transpose([])._copy()._transpose([])
-    while result.ndim < ndmin:
+    while result.ndim < dimensions:
         result = result._expand_dims(0)
     return result
 
 
 def asarray(obj: Any, dtype: Any = None, order: str = "K") -> ndarray:
     """A device array of ``obj``; a device array of the right dtype is returned as it is, and one of another library is shared."""
-    return array(obj, dtype, copy=False)
+    return array(obj, dtype, copy=False, order=order)
 
 
 def asnumpy(a: Any, stream: Any = None, order: str = "C", out: np.ndarray | None = None) -> np.ndarray:
-    """A host copy of a device array (or ``np.asarray`` of anything else). Waits for the current stream."""
-    if isinstance(a, ndarray):
-        return a.get(out=out)
-    return np.asarray(a)
+    """A host copy of a device array (or ``np.asarray`` of anything else). Waits for ``stream``, by default the current one.
+    Raises TypeError for a stream or an ``out`` that is none, ValueError for an ``out`` of another shape."""
+    fortran = is_fortran(order, "asnumpy")
+    host = a.get(stream, out) if isinstance(a, ndarray) else np.asarray(a)
+    return np.asfortranarray(host) if fortran and out is None else host
 
 
 def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
@@ -177,6 +195,8 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> nd
     """
     if stop is None:
         start, stop = 0, start
+    for what, value in (("start", start), ("stop", stop), ("step", step)):
+        _checks.number(f"arange: {what}", value)
     if step == 0:
         raise ValueError("arange: step: expected a number other than zero, got 0")
     if dtype is None:
@@ -191,9 +211,11 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> nd
 
 def linspace(start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: Any = None) -> ndarray:
     """``num`` evenly spaced numbers from ``start`` to ``stop`` (included unless endpoint is False)."""
-    if num < 0:
+    count = _checks.integer("linspace: num", num)
+    if count < 0:
         raise ValueError(f"linspace: num: expected a number of samples >= 0, got {num}")
-    return _treadle.linspace(float(start), float(stop), int(num), bool(endpoint), _name(dtype))
+    first, last = (_checks.number(f"linspace: {what}", value) for what, value in (("start", start), ("stop", stop)))
+    return _treadle.linspace(float(first), float(last), count, bool(endpoint), _name(dtype))
 
 
 def copy(a: ndarray) -> ndarray:
@@ -203,50 +225,59 @@ def copy(a: ndarray) -> ndarray:
 
 def reshape(a: ndarray, shape: Any, order: str = "C") -> ndarray:
     """``a`` with another shape: a view where the strides allow it, else a copy. One extent may be -1."""
-    return a.reshape(shape, order=order)
+    return device_array("reshape: a", a).reshape(shape, order=order)
 
 
 def ravel(a: ndarray) -> ndarray:
     """``a`` as one dimension: a view where the strides allow it, else a copy."""
-    return a._reshape(-1)
+    return device_array("ravel: a", a)._reshape(-1)
 
 
 def transpose(a: ndarray, axes: Sequence[int] | None = None) -> ndarray:
     """The view of ``a`` with permuted (by default reversed) axes."""
-    return a._transpose([] if axes is None else [int(axis) for axis in axes])
+    order = [] if axes is None else list(_checks.integers("transpose: axes", axes))
+    return device_array("transpose: a", a)._transpose(order)
 
 
 def swapaxes(a: ndarray, axis1: int, axis2: int) -> ndarray:
     """The view of ``a`` with two axes exchanged."""
-    order = list(range(a.ndim))
-    order[axis1], order[axis2] = order[axis2], order[axis1]
+    order = list(range(device_array("swapaxes: a", a).ndim))
+    first, second = (
+        _checks.axis(f"swapaxes: {what}", axis, a.ndim) for what, axis in (("axis1", axis1), ("axis2", axis2))
+    )
+    order[first], order[second] = second, first
     return a._transpose(order)
 
 
 def expand_dims(a: ndarray, axis: int) -> ndarray:
     """The view of ``a`` with a new axis of length 1 at ``axis``."""
-    return a._expand_dims(axis)
+    return device_array("expand_dims: a", a)._expand_dims(_checks.integer("expand_dims: axis", axis))
 
 
 def squeeze(a: ndarray, axis: int | None = None) -> ndarray:
     """The view of ``a`` without its axes of length 1 (or without the given one)."""
-    return a._squeeze(axis)
+    return device_array("squeeze: a", a).squeeze(axis)
 
 
 def broadcast_to(a: ndarray, shape: Any) -> ndarray:
     """The view of ``a`` repeated to ``shape`` by NumPy's rules. Do not write through it: elements share memory."""
-    return a._broadcast_to(_shape(shape))
+    return device_array("broadcast_to: a", a)._broadcast_to(_shape(shape))
 
 
 def astype(a: ndarray, dtype: Any) -> ndarray:
     """A copy of ``a`` with another dtype. Floats become integers by truncation; out of range they saturate."""
-    return a._astype(dtype_name(dtype))
+    return device_array("astype: a", a)._astype(dtype_name(dtype))
+
+
+def _arrays(arrays: Any, what: str) -> list[ndarray]:
+    items = [asarray(item) for item in _checks.sequence(f"{what}: arrays", arrays, "a sequence of arrays")]
+    if not items:
+        raise ValueError(f"{what}: arrays: expected at least one array, got none")
+    return items
 
 
 def _common(arrays: Sequence[Any], what: str) -> list[ndarray]:
-    items = [asarray(item) for item in arrays]
-    if not items:
-        raise ValueError(f"{what}: expected at least one array, got none")
+    items = _arrays(arrays, what)
     common = np.result_type(*(item.dtype for item in items))
     return [item if item.dtype == common else item._astype(dtype_name(common)) for item in items]
 
@@ -257,7 +288,7 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> ndarray:
     if axis is None:
         items, axis = [item._reshape(-1) for item in items], 0
     first = items[0]
-    if not -first.ndim <= axis < first.ndim:
+    if not -first.ndim <= _checks.integer("concatenate: axis", axis) < first.ndim:
         raise ValueError(f"concatenate: axis: expected {-first.ndim} to {first.ndim - 1}, got {axis}")
     axis %= first.ndim
     for item in items:
@@ -278,11 +309,12 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> ndarray:
 
 def stack(arrays: Sequence[Any], axis: int = 0) -> ndarray:
     """The arrays, all of one shape, along a new axis."""
-    items = [asarray(item) for item in arrays]
+    items = _arrays(arrays, "stack")
+    along = _checks.integer("stack: axis", axis)
     for item in items:
         if item.shape != items[0].shape:
             raise ValueError(f"stack: expected arrays of one shape, got {items[0].shape} and {item.shape}")
-    return concatenate([item._expand_dims(axis) for item in items], axis if axis >= 0 else axis)
+    return concatenate([item._expand_dims(along) for item in items], along)
 
 
 def array_equal(a: Any, b: Any) -> bool:

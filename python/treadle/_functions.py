@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from treadle import _treadle
+from treadle import _checks, _treadle
 from treadle._array import ndarray
 from treadle._creation import asarray
 from treadle._types import dtype_name
@@ -84,6 +84,8 @@ def where(condition: Any, x: Any, y: Any) -> ndarray:
 
 def clip(a: ndarray, a_min: Any = None, a_max: Any = None, out: Any = None) -> ndarray:
     """``a`` limited to [a_min, a_max]; None leaves a side open."""
+    if out is not None:
+        _checks.instance("clip: out", out, ndarray, "a device array")
     if a_min is None and a_max is None:
         return ufuncs["positive"](a, out=out)
     if a_min is None:

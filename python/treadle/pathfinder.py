@@ -116,7 +116,7 @@ def find_headers() -> str | None:
     return None
 
 
-def install_hint(name: str, major: int) -> str:
-    """What to install for a component, for a driver of CUDA major version ``major``."""
-    wheel = COMPONENTS[name].wheel
-    return f"pip install {wheel}" if major >= 13 else f"pip install {wheel}-cu{major or 12}"
+def install_hint(name: str, major: int, minor: int | None = None) -> str:
+    """What to install for a component, for a driver of CUDA major version ``major``; with ``minor`` of just this version."""
+    wheel = COMPONENTS[name].wheel + ("" if major >= 13 else f"-cu{major or 12}")
+    return f"pip install {wheel}" if minor is None else f"pip install '{wheel}=={major}.{minor}.*'"

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from treadle import _treadle
+from treadle import _checks, _treadle
 from treadle._array import ndarray
 from treadle._creation import _shape
 from treadle._types import dtype_name
@@ -24,7 +24,11 @@ _lock = threading.Lock()
 
 def seed(seed: int | None = None) -> None:
     """Starts the sequence that belongs to ``seed`` (an integer), or an unpredictable one for None."""
-    value = int.from_bytes(os.urandom(8), "little") if seed is None else int(seed) & 0xFFFFFFFFFFFFFFFF
+    value = (
+        int.from_bytes(os.urandom(8), "little")
+        if seed is None
+        else _checks.integer("seed: seed", seed) & 0xFFFFFFFFFFFFFFFF
+    )
     with _lock:
         _generator.seed, _generator.drawn = value, 0
 
@@ -42,8 +46,9 @@ def _floating(dtype: Any) -> str:
 
 def uniform(low: float = 0.0, high: float = 1.0, size: Any = None, dtype: Any = float) -> ndarray:
     """Numbers spread evenly over [low, high); size: shape, None for a 0-d array."""
+    first, last = _checks.number("uniform: low", low), _checks.number("uniform: high", high)
     with _lock:
-        return _generator.random("uniform", _size(size), _floating(dtype), float(low), float(high))
+        return _generator.random("uniform", _size(size), _floating(dtype), float(first), float(last))
 
 
 def random(size: Any = None, dtype: Any = float) -> ndarray:
@@ -63,10 +68,11 @@ def normal(loc: float = 0.0, scale: float = 1.0, size: Any = None, dtype: Any = 
     """Normally distributed numbers with mean ``loc`` and standard deviation ``scale``.
 
     Raises ValueError for scale < 0."""
-    if scale < 0:
+    if _checks.number("normal: scale", scale) < 0:
         raise ValueError(f"normal: scale: expected a number >= 0, got {scale}")
+    middle = float(_checks.number("normal: loc", loc))
     with _lock:
-        return _generator.random("normal", _size(size), _floating(dtype), float(loc), float(scale))
+        return _generator.random("normal", _size(size), _floating(dtype), middle, float(scale))
 
 
 def standard_normal(size: Any = None, dtype: Any = float) -> ndarray:
@@ -83,6 +89,8 @@ def randint(low: int, high: int | None = None, size: Any = None, dtype: Any = np
     """Integers spread evenly over [low, high), or [0, low) when high is None. Raises ValueError for an empty range."""
     if high is None:
         low, high = 0, low
+    for what, value in (("low", low), ("high", high)):
+        _checks.number(f"randint: {what}", value)
     name = dtype_name(dtype)
     limits = np.iinfo(name)
     if low >= high:

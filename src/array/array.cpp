@@ -27,6 +27,11 @@ void Array::refuse_records() {
                 "expected an array of numbers, got an array of records: only kernels compute with records");
 }
 
+void Array::refuse_rank(std::size_t rank) {
+    throw Error(ErrorKind::Argument, "expected an array of at most " + std::to_string(kMostAxes) + " dimensions, got " +
+                                         std::to_string(rank));
+}
+
 bool Array::is_c_contiguous() const {
     std::int64_t step = item_bytes();
     for (std::size_t i = shape_.size(); i-- > 0;) {

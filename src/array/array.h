@@ -22,6 +22,9 @@ struct Record {
 };
 using RecordRef = std::shared_ptr<const Record>;
 
+// As many as NumPy's arrays may have. More throw Error(Argument).
+inline constexpr std::size_t kMostAxes = 64;
+
 class Array {
 public:
     Array() = default;
@@ -30,14 +33,18 @@ public:
           data_(data),
           dtype_(dtype),
           shape_(std::move(shape)),
-          strides_(std::move(strides)) {}
+          strides_(std::move(strides)) {
+        check_rank();
+    }
 
     Array(device::StorageRef storage, char* data, RecordRef record, Dims shape, Dims strides)
         : storage_(std::move(storage)),
           data_(data),
           record_(std::move(record)),
           shape_(std::move(shape)),
-          strides_(std::move(strides)) {}
+          strides_(std::move(strides)) {
+        check_rank();
+    }
 
     // Throws Error(Type) for an array of records: whoever asks computes with numbers.
     DType dtype() const {
@@ -65,6 +72,10 @@ public:
 
 private:
     [[noreturn]] static void refuse_records();
+    [[noreturn]] static void refuse_rank(std::size_t rank);
+    void check_rank() const {
+        if (shape_.size() > kMostAxes) refuse_rank(shape_.size());
+    }
 
     device::StorageRef storage_;
     char* data_ = nullptr;

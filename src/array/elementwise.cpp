@@ -147,30 +147,28 @@ OperationTypes result_types(const Operation& operation, std::span<const Operand>
     }
 }
 
-namespace {
-
-std::size_t bytes_of(const Dims& shape, DType dtype) {
-    std::int64_t bytes = size_of(dtype);
+device::StorageRef new_storage(const Dims& shape, std::int64_t item_bytes, std::optional<DType> dtype, Sharing shared) {
+    std::int64_t bytes = item_bytes;
     for (const std::int64_t extent : shape) {
         if (extent < 0)
             throw Error(ErrorKind::Argument, "[empty] shape: expected no negative dimensions, got " + to_string(shape));
         if (__builtin_mul_overflow(bytes, extent, &bytes))
             throw Error(ErrorKind::Argument, "[empty] shape: the array is too large: " + to_string(shape));
     }
-    return static_cast<std::size_t>(bytes);
-}
-
-}  // namespace
-
-device::StorageRef new_storage(std::size_t size_bytes, Sharing shared) {
+    // Blocks have room for a number behind any pointer, not for a record.
+    const auto size_bytes = static_cast<std::size_t>(dtype ? bytes : std::max(bytes, item_bytes));
     device::Device& device = device::current_device();
     device::counters().add(device::Count::Allocations);
     device::counters().add(device::Count::AllocatedBytes, size_bytes);
-    return shared ? device.allocate_shared(size_bytes, *shared) : device.allocate(size_bytes);
+    device::StorageRef storage = shared ? device.allocate_shared(size_bytes, *shared) : device.allocate(size_bytes);
+    device::Contents contents{item_bytes, !dtype, dtype.value_or(DType::UInt8), static_cast<int>(shape.size()), {}};
+    std::copy_n(shape.begin(), std::min<std::size_t>(shape.size(), device::Contents::kMostShown), contents.shape);
+    storage->describe(contents);
+    return storage;
 }
 
 Array empty(const Dims& shape, DType dtype, Sharing shared) {
-    device::StorageRef storage = new_storage(bytes_of(shape, dtype), shared);
+    device::StorageRef storage = new_storage(shape, size_of(dtype), dtype, shared);
     auto* data = static_cast<char*>(storage->data());
     return {std::move(storage), data, dtype, shape, dense_strides(shape, dtype)};
 }

@@ -58,7 +58,8 @@ void fill(const Array& to, const Operand& value);
 // shared: in such memory, which the host reaches as well, instead of the device's own.
 using Sharing = std::optional<device::SharedMemory>;
 Array empty(const Dims& shape, DType dtype, Sharing shared = {});
-device::StorageRef new_storage(std::size_t size_bytes, Sharing shared);
+// Memory for elements of a dtype, or of records. Throws Error(Argument), Error(Memory).
+device::StorageRef new_storage(const Dims& shape, std::int64_t item_bytes, std::optional<DType> dtype, Sharing shared);
 Array empty_like(const Dims& shape, const Array& elements);  // with the elements of an array: numbers or records
 Array contiguous_copy(const Array& array);
 Array astype(const Array& array, DType dtype);

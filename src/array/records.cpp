@@ -30,15 +30,7 @@ std::string layout_of(const Record& record) {
 }  // namespace
 
 Array empty_records(const Dims& shape, const RecordRef& record, Sharing shared) {
-    std::int64_t bytes = record->size_bytes;
-    for (const std::int64_t extent : shape) {
-        if (extent < 0)
-            throw Error(ErrorKind::Argument, "[empty] shape: expected no negative dimensions, got " + to_string(shape));
-        if (__builtin_mul_overflow(bytes, extent, &bytes))
-            throw Error(ErrorKind::Argument, "[empty] shape: the array is too large: " + to_string(shape));
-    }
-    bytes = std::max(bytes, record->size_bytes);
-    device::StorageRef storage = new_storage(static_cast<std::size_t>(bytes), shared);
+    device::StorageRef storage = new_storage(shape, record->size_bytes, std::nullopt, shared);
     auto* data = static_cast<char*>(storage->data());
     return {std::move(storage), data, record, shape, dense_strides(shape, record->size_bytes)};
 }

@@ -212,6 +212,9 @@ const Reduction& reduction(std::string_view name) {
 
 Array reduce(const Reduction& reduction, const Array& array, const std::optional<std::vector<std::int64_t>>& axes,
              bool keep_dims, std::optional<DType> dtype) {
+    // Sums and products of truth values are truth values.
+    if (dtype && is_bool(*dtype) && reduction.typing == 's')
+        return reduce(array::reduction(reduction.start == "1" ? "all" : "any"), array, axes, keep_dims, {});
     const auto rank = static_cast<std::size_t>(array.rank());
     std::vector<bool> reduced(rank, !axes);
     for (const std::int64_t axis : axes.value_or(std::vector<std::int64_t>{})) {
@@ -258,11 +261,13 @@ Array mean(const Array& array, const std::optional<std::vector<std::int64_t>>& a
     const DType type =
         dtype.value_or(is_float(array.dtype()) || is_complex(array.dtype()) ? array.dtype() : DType::Float64);
     const DType compute = type == DType::Float16 ? DType::Float32 : type;
-    const Array total = reduce(reduction("sum"), array, axes, keep_dims, compute);
+    Array total = reduce(reduction("sum"), array, axes, keep_dims, compute);
+    // Of a whole type, the sum is, and the mean is cut off.
+    if (!is_float(type) && !is_complex(type)) total = astype(total, DType::Float64);
     const double count = total.size() == 0 ? 0 : static_cast<double>(array.size()) / static_cast<double>(total.size());
     const Operand operands[] = {total, Operand(count)};
     const Array result = elementwise(operation("divide"), operands);
-    return type == compute ? result : astype(result, type);
+    return result.dtype() == type ? result : astype(result, type);
 }
 
 }  // namespace treadle::array

@@ -17,6 +17,7 @@
 
 #include "base/artifact.h"
 #include "base/code_image.h"
+#include "base/dtype.h"
 #include "device/counters.h"
 
 namespace treadle::device {
@@ -24,6 +25,17 @@ namespace treadle::device {
 // Device memory with a count of its users: arrays on the host side and work that has not run yet. The last one frees
 // it.
 class Device;
+
+// What an array says of itself when its memory is made, for messages.
+struct Contents {
+    static constexpr int kMostShown = 6;  // axes
+
+    std::int64_t item_bytes = 0;  // 0: nothing is known
+    bool is_record = false;
+    DType dtype = DType::UInt8;
+    int rank = 0;
+    std::int64_t shape[kMostShown] = {};
+};
 
 enum class Place : std::uint8_t { Device, Host, Managed };
 
@@ -40,6 +52,9 @@ public:
     Place place() const noexcept { return place_; }
     // The device whose pool it is of; null for other memory.
     const Device* owner() const noexcept { return owner_; }
+    bool in_use() const noexcept { return users_.load(std::memory_order_relaxed) > 0; }
+    const Contents& contents() const noexcept { return contents_; }
+    void describe(const Contents& contents) noexcept { contents_ = contents; }
     void retain() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
     void release() noexcept {
         if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) dispose();
@@ -55,6 +70,7 @@ protected:
 private:
     Place place_;
     const Device* owner_;
+    Contents contents_;
     std::atomic<std::int64_t> users_{1};
 };
 
@@ -156,6 +172,8 @@ public:
     // Waits a while for the work given so far; true when it is done. Throws nothing that kernels reported.
     virtual bool wait_for(std::chrono::milliseconds limit) = 0;
     virtual std::uint64_t handle() const = 0;
+    virtual int priority() const = 0;      // lower numbers come first
+    virtual bool is_blocking() const = 0;  // ordered with the default stream
     // A stream of another library, by its driver's handle: this stream's later work comes after its work so far, and
     // its later work after this stream's. Where streams have no such handles, nothing has to be done.
     virtual void wait_for_handle(std::uint64_t) {}
@@ -174,9 +192,10 @@ struct Attributes {
     int compute_major = 9;
     int compute_minor = 0;
     std::size_t total_bytes = 0;
-    std::string target;       // whose machine code kernels are
-    int cuda_capability = 0;  // of a GPU that needs code of its own, 10 * major + minor; 0: the CPU
-    int pci[3] = {0, 0, 0};   // domain, bus, device
+    std::string target;                  // whose machine code kernels are
+    int cuda_capability = 0;             // of a GPU that needs code of its own, 10 * major + minor; 0: the CPU
+    int pci[3] = {0, 0, 0};              // domain, bus, device
+    int stream_priorities[2] = {0, -5};  // of the least and of the most urgent streams
 };
 
 // Memory that the host reaches as well.
@@ -199,6 +218,7 @@ public:
         std::size_t size_bytes) = 0;  // at least one readable element behind any pointer into it
     virtual StorageRef allocate_shared(std::size_t size_bytes, SharedMemory kind) = 0;
     virtual MemoryUse memory_use() const = 0;
+    virtual std::size_t free_bytes() const = 0;  // that the system has, beside what is kept for reuse
     virtual void release_cached_memory() = 0;
     // What its machine code depends on beside the compiler and the options: part of the cache's keys.
     virtual std::string code_key() const = 0;
@@ -206,24 +226,40 @@ public:
     virtual void finish(Artifact& artifact, const CodeImages& links) = 0;
     virtual std::shared_ptr<Kernel> load_kernel(const Artifact& artifact, std::shared_ptr<const KernelDebug> debug) = 0;
     virtual std::shared_ptr<Stream> default_stream() = 0;
-    virtual std::shared_ptr<Stream> create_stream(bool blocking) = 0;
+    // Throws Error(Argument) for a priority that the device does not have.
+    std::shared_ptr<Stream> create_stream(bool blocking, int priority = 0);
     // The stream with this handle, perhaps somebody else's, which must stay alive. 0 and 1: the default stream; 2: the
     // one of the calling thread. Throws Error(Device).
     virtual std::shared_ptr<Stream> stream_of(std::uint64_t handle) = 0;
     virtual std::shared_ptr<Event> create_event() = 0;
+    // Whether kernels of this device can reach memory of another one of its kind, and whether they may, because the
+    // program said so. Throws Error(Device) where they cannot.
+    virtual bool can_access_peer(int other) const { return other == index(); }
+    virtual bool has_peer_access(const Device& other) const { return this == &other; }
+    virtual void set_peer_access(const Device&, bool) {}
+    // Whether a kernel has broken it for the rest of the process: every use throws Error(Device).
+    virtual bool is_lost() const { return false; }
     virtual void synchronize() = 0;
     virtual bool wait_for(std::chrono::milliseconds limit) = 0;  // as Stream's, for all streams
+
+private:
+    virtual std::shared_ptr<Stream> make_stream(bool blocking, int priority) = 0;
 };
 
 // The devices of this process, made at first use. TREADLE_DEVICE chooses: cpu, cuda, cuda:1; GPUs, where there are any,
 // else the CPU. Every thread has a current one, the first unless it chose.
 Device& current_device();
 int current_device_index();
+Device& device_of(int index);        // throws Error(Device)
+bool device_is_made(int index);      // whether it was used; those that were not cost no memory
 void set_current_device(int index);  // throws Error(Device)
 int device_count();
 bool uses_gpus();
 // Why there is no GPU; empty where there is one.
 std::string gpu_problem();
+// What CUDA_VISIBLE_DEVICES hides that it should not, in a sentence; empty where nothing.
+std::string hidden_gpus();
+int gpu_count();  // that the driver shows, whether they are used or not
 // CUDA's version that NVIDIA's driver has, 13000 for 13.0; 0 without a driver.
 int driver_version();
 bool device_is_used();  // by this process; without making it

@@ -64,12 +64,21 @@ const Choice& choice() {
     return once;
 }
 
-// Never destroyed: work may be in flight while the process exits, and threads may still look at it.
-Device& device_at(int index) {
+// Guards the list of devices.
+std::mutex& devices_mutex() {
     static std::mutex mutex;
+    return mutex;
+}
+
+// Never destroyed: work may be in flight while the process exits, and threads may still look at it.
+Device*& slot_of(int index) {
     static auto* const devices = new std::vector<Device*>(static_cast<std::size_t>(choice().count), nullptr);
-    const std::lock_guard lock(mutex);
-    Device*& device = (*devices)[static_cast<std::size_t>(index)];
+    return (*devices)[static_cast<std::size_t>(index)];
+}
+
+Device& device_at(int index) {
+    const std::lock_guard lock(devices_mutex());
+    Device*& device = slot_of(index);
     if (device == nullptr) {
         device = choice().gpus ? std::make_unique<cuda::CudaDevice>(index).release() : make_cpu_device().release();
         made = true;
@@ -81,6 +90,15 @@ Device& device_at(int index) {
 
 }  // namespace
 
+std::shared_ptr<Stream> Device::create_stream(bool blocking, int priority) {
+    const auto [least, most] = attributes().stream_priorities;
+    if (priority < most || priority > least) {
+        throw Error(ErrorKind::Argument, "[stream] priority: expected " + std::to_string(most) + " (first) to " +
+                                             std::to_string(least) + " (last), got " + std::to_string(priority));
+    }
+    return make_stream(blocking, priority);
+}
+
 int current_device_index() { return chosen >= 0 ? chosen : choice().first; }
 
 Device& current_device() {
@@ -88,19 +106,30 @@ Device& current_device() {
     return *current;
 }
 
-void set_current_device(int index) {
+Device& device_of(int index) {
     if (index < 0 || index >= device_count()) {
         throw_device_error("CUDA_ERROR_INVALID_DEVICE", "[device] expected a number from 0 to " +
                                                             std::to_string(device_count() - 1) + ", got " +
                                                             std::to_string(index));
     }
-    current = &device_at(index);
+    return device_at(index);
+}
+
+bool device_is_made(int index) {
+    const std::lock_guard lock(devices_mutex());
+    return index >= 0 && index < device_count() && slot_of(index) != nullptr;
+}
+
+void set_current_device(int index) {
+    current = &device_of(index);
     chosen = index;
 }
 
 int device_count() { return choice().count; }
 bool uses_gpus() { return choice().gpus; }
 std::string gpu_problem() { return cuda::driver_state().problem; }
+std::string hidden_gpus() { return cuda::driver_state().hidden; }
+int gpu_count() { return cuda::driver_state().devices; }
 int driver_version() { return cuda::driver_state().version; }
 bool device_is_used() { return made; }
 

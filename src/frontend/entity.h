@@ -121,5 +121,7 @@ struct VarType {
 };
 
 std::string describe(const VarType& type);
+// Such as "an array", for messages.
+std::string kind_of(const Entity& entity);
 
 }  // namespace treadle::frontend

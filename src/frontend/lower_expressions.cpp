@@ -185,7 +185,9 @@ Entity Lowering::attribute(const Node& node) {
 bool Lowering::is_simple(const Node& node) const {
     switch (node.head) {
         case Head::Atom: return true;
-        case Head::Bin: return node.items[0].atom != "**" && is_simple(node.items[1]) && is_simple(node.items[2]);
+        case Head::Bin:
+            return node.items[0].atom != "**" && !checks_division(node.items[0].atom) && is_simple(node.items[1]) &&
+                   is_simple(node.items[2]);
         case Head::Un: return is_simple(node.items[1]);
         case Head::Cmp:
         case Head::And:

@@ -66,7 +66,7 @@ std::vector<std::int64_t> Lowering::constant_shape(const Builtin& row, const Ent
     for (const Entity& item : items) {
         std::int64_t extent = 0;
         if (!constant_integer(item, extent)) {
-            type_error(span, std::string(row.text) + ": shape: expected constant integers",
+            type_error(span, std::string(row.text) + ": shape: expected constant integers, got " + kind_of(item),
                        "the size must be known when the kernel is compiled; for a size of the launch use "
                        "cuda.shared.array(0, dtype) and kernel[grid, block, stream, bytes]");
         }
@@ -98,7 +98,7 @@ Entity Lowering::block_array(const Builtin& row, const std::vector<Entity>& args
         type.dtype = dtype_from_name(type.text);
     }
     if (!type.is(Entity::Kind::Type) || (type.dtype == DType::Count && type.record == nullptr))
-        type_error(span, std::string(row.text) + ": dtype: expected an element type");
+        type_error(span, std::string(row.text) + ": dtype: expected an element type, got " + kind_of(type));
     const std::int64_t item_bytes = type.item_bytes();
     const bool is_shared = row.opcode == Opcode::SharedArray;
     const bool is_dynamic = is_shared && shape.size() == 1 && shape[0] == 0;

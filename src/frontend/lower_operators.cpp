@@ -114,12 +114,34 @@ bool Lowering::fold(std::string_view op, const Entity& a, const Entity& b, Entit
     return true;
 }
 
+bool Lowering::checks_division(std::string_view op) const {
+    // The library's functions, which are strict, divide as IEEE says.
+    return request_.options.debug == DebugLevel::Full && !frame().strict && (op == "/" || op == "//" || op == "%");
+}
+
+// A zero ends the thread with an exception, as in Python.
+void Lowering::check_divisor(const Entity& divisor, Span span) {
+    if (divisor.is(Entity::Kind::Literal) && (divisor.int_value != 0 || divisor.float_value != 0)) return;
+    if (!divisor.is_number() && !divisor.is(Entity::Kind::Complex)) return;  // refused by who divides
+    ir::Op op;
+    op.code = Opcode::If;
+    op.line = line_here();
+    op.operands = {as(compare("==", divisor, Entity::integer(0), span), DType::Bool)};
+    op.regions.resize(2);
+    regions_.push_back(&op.regions[0]);
+    emit_effect(Opcode::Raise, {}, add_text("[\"ZeroDivisionError\",\"division by zero\"]"));
+    emit_effect(Opcode::Return);
+    regions_.pop_back();
+    emit(std::move(op));
+}
+
 Entity Lowering::binary(std::string_view op, const Entity& a, const Entity& b, Span span) {
     if (a.is(Entity::Kind::Tuple) && b.is(Entity::Kind::Tuple) && op == "+") {
         std::vector<Entity> items = a.items;
         items.insert(items.end(), b.items.begin(), b.items.end());
         return Entity::tuple(std::move(items));
     }
+    if (checks_division(op)) check_divisor(b, span);
     if (a.is(Entity::Kind::Complex) || b.is(Entity::Kind::Complex)) return complex_binary(op, a, b, span);
     const std::string what = "operand of " + std::string(op);
     const DType type_a = number_type(a, span, what.c_str());

@@ -98,16 +98,22 @@ ValueId Lowering::truth(const Entity& entity, Span span) {
     return emit(Opcode::Ne, ir::Type::scalar(DType::Bool), {entity.value, constant(entity.dtype, 0)});
 }
 
+std::string kind_of(const Entity& entity) {
+    switch (entity.kind) {
+        case Entity::Kind::Array: return "an array";
+        case Entity::Kind::Tuple: return "a tuple";
+        case Entity::Kind::None: return "None";
+        case Entity::Kind::String: return "a string";
+        case Entity::Kind::Complex: return "a complex number";
+        case Entity::Kind::Record: return "a record";
+        case Entity::Kind::Literal: return is_float(entity.dtype) ? "a float" : "a constant";
+        default: return entity.is_number() ? "a number of the launch" : "a function or type";
+    }
+}
+
 DType Lowering::number_type(const Entity& entity, Span span, const char* what) const {
     if (!entity.is_number()) {
-        const char* got = entity.is(Entity::Kind::Array)     ? "an array"
-                          : entity.is(Entity::Kind::Tuple)   ? "a tuple"
-                          : entity.is(Entity::Kind::None)    ? "None"
-                          : entity.is(Entity::Kind::String)  ? "a string"
-                          : entity.is(Entity::Kind::Complex) ? "a complex number"
-                          : entity.is(Entity::Kind::Record)  ? "a record"
-                                                             : "a function or type";
-        type_error(span, std::string(what) + ": expected a number, got " + got,
+        type_error(span, std::string(what) + ": expected a number, got " + kind_of(entity),
                    entity.is(Entity::Kind::Array) ? "a kernel works on one element per thread: index the array" : "");
     }
     return entity.dtype;

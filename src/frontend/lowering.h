@@ -135,6 +135,8 @@ private:
     Entity unary(std::string_view op, const Entity& a, Span span);
     Entity choose(const Entity& condition, const Entity& a, const Entity& b, Span span);
     // lower_operators.cpp
+    bool checks_division(std::string_view op) const;
+    void check_divisor(const Entity& divisor, Span span);
     Entity binary(std::string_view op, const Entity& a, const Entity& b, Span span);
     Entity arithmetic(Opcode code, const Entity& a, const Entity& b, DType type);
     Entity power(const Entity& a, const Entity& b, Span span);

@@ -161,6 +161,24 @@ def test_failed_assignment_writes_nothing():
     assert a.tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
+@pytest.mark.parametrize(
+    "make",
+    (
+        lambda: td.zeros((1,) * 65),
+        lambda: td.zeros(1).reshape((1,) * 65),
+        lambda: td.broadcast_to(td.zeros(1), (1,) * 65),
+        lambda: td.expand_dims(td.zeros((1,) * 64), 0),
+        lambda: td.zeros((1,) * 64)[None],
+        lambda: td.array(0.0, ndmin=65),
+        lambda: td.stack([td.zeros((1,) * 64)]),
+    ),
+)
+def test_too_many_dimensions(make):
+    with pytest.raises(ValueError, match="expected an array of at most 64 dimensions, got 65"):
+        make()
+    assert td.zeros((1,) * 64).ndim == 64
+
+
 def test_out_of_memory():
     with pytest.raises((td.errors.OutOfMemoryError, ValueError)):
         td.empty(2**60, "int8")

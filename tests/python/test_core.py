@@ -86,6 +86,66 @@ def test_streams_and_events():
     assert device.create_stream(first) == first
 
 
+def test_stream_priorities():
+    device = Device()
+    last, first = device.stream_priorities
+    assert last == 0 and first < 0
+    stream = device.create_stream(StreamOptions(priority=first))
+    assert stream.priority == first and device.create_stream().priority == 0
+    assert Stream.from_handle(stream.handle).priority == first
+    assert cuda.Stream(priority=first - 10).priority == first and cuda.Stream().priority == 0
+    for bad in (first - 1, last + 1):
+        with pytest.raises(ValueError, match=rf"priority: expected {first} \(first\) to {last} \(last\), got {bad}"):
+            device.create_stream(StreamOptions(priority=bad))
+    with pytest.raises(TypeError, match="StreamOptions: priority: expected an integer, got str"):
+        StreamOptions(priority="high")
+
+
+@cuda.jit
+def add_one_slowly(x):
+    i = cuda.grid(1)
+    for _ in range(2000):
+        x[i] += 1
+
+
+def test_closed_streams_finish_their_work():
+    device = Device()
+    x = td.zeros(100_000, "int32")
+    td.synchronize()
+    for _ in range(5):
+        stream = device.create_stream()
+        add_one_slowly[391, 256, stream](x)
+        event = stream.record()
+        other = Stream.from_handle(stream.handle)
+        stream.close()
+        stream.close()
+        other.close()
+        event.sync()
+        event.close()
+    assert (x.get() == 10_000).all()
+    for use in (stream.sync, stream.record, lambda: stream.handle, lambda: add_one_slowly[391, 256, stream](x)):
+        with pytest.raises(RuntimeError, match="stream: expected one that is not closed"):
+            use()
+    with pytest.raises(RuntimeError, match="event: expected one that is not closed"):
+        event.sync()
+    assert "(closed)" in repr(stream) and stream == stream and stream != other  # noqa: PLR0124
+    LEGACY_DEFAULT_STREAM.close()
+    LEGACY_DEFAULT_STREAM.sync()
+
+
+def test_faults_of_closed_streams_arrive():
+    @cuda.jit(bounds="raise")
+    def out_of_bounds(x):
+        x[cuda.grid(1) + 7] = 1
+
+    stream = Device().create_stream()
+    out_of_bounds[1, 32, stream](td.zeros(4))
+    stream.close()
+    with pytest.raises(IndexError, match="out_of_bounds"):
+        td.synchronize()
+    td.synchronize()
+
+
 @pytest.mark.parametrize("host", (False, True))
 def test_buffers(host):
     device = Device()

@@ -84,6 +84,21 @@ def test_the_assembler_takes_it(kernels, name, tmp_path):
             assert result.returncode == 0, result.stderr
 
 
+@pytest.mark.skipif(assembler() is None, reason="ptxas is not installed")
+def test_the_assembler_takes_checked_divisions(tmp_path):
+    @cuda.jit(debug=True)
+    def divide(a, b, out):
+        i = cuda.grid(1)
+        out[i] = a[i] / b[i] + a[i] // b[i] + a[i] % b[i]
+
+    for dtype in ("int32", "float32"):
+        text = ptx(divide, (array(1, dtype), array(1, dtype), LINE))
+        assert count(text, "ret;") > 1, "a zero ends the thread"
+        file = tmp_path / "kernel.ptx"
+        file.write_text(text)
+        subprocess.run([assembler(), "-arch=sm_90", "-o", "/dev/null", str(file)], check=True)
+
+
 @pytest.mark.parametrize("capability", CHIPS)
 def test_targets(kernels, capability):
     assert f".target sm_{capability}" in ptx(kernels.vecadd, SIGNATURES["vecadd"], capability)

@@ -59,7 +59,7 @@ class Function:
         if self._compiled is None:
             program = Program(self._function, stops=True)
             self._compiled = _treadle.make_function(
-                self.__name__, program.text, program.sources, *self._run.options, ""
+                self.__name__, program.text, program.sources, *self._run.options[:3], ""
             )
         return self._compiled
 

@@ -35,14 +35,14 @@ class Run:
     def __init__(
         self,
         function: types.FunctionType,
-        options: tuple[int, bool, bool],
+        options: tuple[int, bool, bool, int],
         block: Index,
         shared_bytes: int,
         attached: Attached,
         stops_anywhere: bool,
     ) -> None:
         self.options = options
-        self.bounds, self.contract, _ = options
+        self.bounds, self.contract, *_ = options
         self.block = block
         self.shared_bytes = shared_bytes
         self.intrinsics = Intrinsics(self)
@@ -152,7 +152,7 @@ class Debugging:
         self.thread = None if thread is None else _three("debug: thread", thread, 0)
         self.attached = Attached(debugger or make_debugger(commands))
         options = kernel.options
-        self.options = (BOUNDS[bounds or options.bounds], options.contract, options.fastmath)
+        self.options = (BOUNDS[bounds or options.bounds], options.contract, options.fastmath, options.debug)
         self.post_mortem, self.only_block = post_mortem, only_block
 
     def __getitem__(self, config: Any) -> Any:

@@ -21,12 +21,14 @@ Code = tuple[
 class Operation:
     """An expression of the kernel language on arguments of fixed types, compiled."""
 
-    def __init__(self, options: tuple[int, bool, bool], expression: str, names: list[str], codes: list[Code]) -> None:
-        bounds, contract, fastmath = options
+    def __init__(
+        self, options: tuple[int, bool, bool, int], expression: str, names: list[str], codes: list[Code]
+    ) -> None:
+        bounds, contract, fastmath, debug = options
 
         def program(text: str, parameters: list[str]) -> Any:
             made = f"(fn debug ({' '.join(parameters)}) {text})"
-            return _treadle.make_function("debug", made, [], bounds, contract, fastmath, "")
+            return _treadle.make_function("debug", made, [], bounds, contract, fastmath, "", debug)
 
         described = program(f"(return {expression})", names).dump(codes, "types", 1)
         lines = [json.loads(line) for line in described.splitlines()]
@@ -43,7 +45,11 @@ class Operation:
 
     def __call__(self, args: Sequence[Any]) -> Any:
         self._launch(*self._out, *args)
-        _treadle.synchronize()
+        try:
+            _treadle.synchronize()
+        except ZeroDivisionError:
+            # The thread that is debugged says where.
+            raise ZeroDivisionError("division by zero") from None
         results = tuple(Scalar(result[0]) for result in self._results)
         return results if self._is_tuple else results[0] if results else None
 
@@ -53,8 +59,8 @@ class Machine:
 
     current: ClassVar[Machine]
 
-    def __init__(self, bounds: int, contract: bool, fastmath: bool) -> None:
-        self._options = (bounds, contract, fastmath)
+    def __init__(self, bounds: int, contract: bool, fastmath: bool, debug: int) -> None:
+        self._options = (bounds, contract, fastmath, debug)
         self._operations: dict[Any, Operation] = {}
 
     def use(self) -> None:
@@ -90,9 +96,9 @@ class Machine:
 
 
 @functools.cache
-def machine(bounds: int, contract: bool, fastmath: bool) -> Machine:
+def machine(bounds: int, contract: bool, fastmath: bool, debug: int) -> Machine:
     """The one for these options: what it has compiled serves all launches."""
-    return Machine(bounds, contract, fastmath)
+    return Machine(bounds, contract, fastmath, debug)
 
 
 def evaluate(form: str, *args: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from treadle import _treadle
+from treadle.cuda import Device
 
 
 def getDeviceCount() -> int:
@@ -14,12 +15,32 @@ def getDeviceCount() -> int:
 
 def getDevice() -> int:
     """Number of the current device."""
-    return 0
+    return _treadle.device_index()
+
+
+def setDevice(device: int) -> None:
+    """Makes a device current for the calling thread."""
+    Device(device).use()
+
+
+def deviceCanAccessPeer(device: int, peerDevice: int) -> int:
+    """1 where kernels of a device can reach memory of another one, else 0."""
+    return int(device != peerDevice and _treadle.can_access_peer(Device(device).id, Device(peerDevice).id))
+
+
+def deviceEnablePeerAccess(peerDevice: int) -> None:
+    """Lets kernels of the current device use the memory of another one."""
+    _treadle.set_peer_access(_treadle.device_index(), Device(peerDevice).id, True)
+
+
+def deviceDisablePeerAccess(peerDevice: int) -> None:
+    """Takes back what ``deviceEnablePeerAccess`` allowed, after the current device's work."""
+    _treadle.set_peer_access(_treadle.device_index(), Device(peerDevice).id, False)
 
 
 def getDeviceProperties(device: int) -> dict[str, Any]:
     """Facts about a device under the names of CUDA's runtime; the name is bytes, as in CuPy."""
-    facts = _treadle.attributes()
+    facts = Device(device).attributes
     major, minor = facts["compute_capability"]
     return {
         "name": facts["name"].encode(),

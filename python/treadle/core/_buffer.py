@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from treadle import _treadle
+from treadle import _checks, _treadle
 from treadle._dlpack import export
 from treadle.core._stream import Stream
 from treadle.cuda._device import Device as _CudaDevice
@@ -64,13 +64,13 @@ class Buffer:
         """Copies to another buffer of the same size (a new one of the same resource by default), in the stream's order, and
         returns it. Raises ValueError for another size."""
         target = self._resource.allocate(self.size, stream) if dst is None else dst
+        _checks.instance("copy_to: dst", target, Buffer, "a buffer")
         target.copy_from(self, stream=stream)
         return target
 
     def copy_from(self, src: Buffer, *, stream: Any) -> None:
         """Copies another buffer of the same size, in the stream's order. Raises ValueError for another size."""
-        if not isinstance(src, Buffer):
-            raise TypeError(f"copy: expected a buffer, got {type(src).__name__}")
+        _checks.instance("copy_from: src", src, Buffer, "a buffer")
         src._live()
         if src.size != self.size:
             raise ValueError(f"copy: expected buffers of one size, got {src.size} and {self.size} bytes")
@@ -79,7 +79,7 @@ class Buffer:
 
     def fill(self, value: int, *, stream: Any) -> None:
         """Sets every byte, in the stream's order. Raises ValueError beyond 0 to 255."""
-        if not 0 <= value < 256:
+        if not 0 <= _checks.integer("fill: value", value) < 256:
             raise ValueError(f"fill: value: expected 0 to 255, got {value}")
         with _Current(stream):
             self._live()._fill(value)
@@ -119,18 +119,23 @@ class _Current:
         _treadle.set_current_stream(self._before)
 
 
+def _number_of(device: Any) -> int:
+    """Of a Device, or a number itself."""
+    return _CudaDevice(_checks.integer("device", getattr(device, "device_id", device))).id
+
+
 class DeviceMemoryResource:
     """The pool of a device's memory."""
 
     is_device_accessible = True
 
     def __init__(self, device_id: Any = 0, options: Any = None) -> None:
-        self.device_id: int = _CudaDevice(int(device_id)).id
+        self.device_id: int = _number_of(device_id)
 
     def allocate(self, size: int, stream: Any = None) -> Buffer:
         """Memory of ``size`` bytes. Raises ValueError for a negative size, OutOfMemoryError."""
         with _CudaDevice(self.device_id):
-            return Buffer(_treadle.empty((_checked(size),), "uint8"), self)
+            return Buffer(_treadle.empty((_checked(size, stream),), "uint8"), self)
 
     def deallocate(self, ptr: Any, size: int, stream: Any = None) -> None:
         """Buffers give their memory back themselves."""
@@ -139,6 +144,24 @@ class DeviceMemoryResource:
     def is_host_accessible(self) -> bool:
         """Whether the host reaches the memory."""
         return _treadle.device_kind() == "cpu"
+
+    @property
+    def peer_accessible_by(self) -> tuple[int, ...]:
+        """The numbers of the other devices whose kernels may use the memory of this one: all of it, arrays as well as buffers.
+        Set to a sequence of numbers or Devices; a device that is no longer among them is waited for. Raises ValueError for a
+        number that no device has, DeviceError for a device that cannot reach the memory."""
+        return tuple(number for number in self._others() if _treadle.has_peer_access(number, self.device_id))
+
+    @peer_accessible_by.setter
+    def peer_accessible_by(self, devices: Any) -> None:
+        given = _checks.sequence("peer_accessible_by", devices, "a sequence of devices")
+        wanted = {_number_of(device) for device in given}
+        for number in self._others():
+            if _treadle.has_peer_access(number, self.device_id) != (number in wanted):
+                _treadle.set_peer_access(number, self.device_id, number in wanted)
+
+    def _others(self) -> list[int]:
+        return [number for number in range(_treadle.device_count()) if number != self.device_id]
 
 
 class LegacyPinnedMemoryResource:
@@ -150,7 +173,7 @@ class LegacyPinnedMemoryResource:
 
     def allocate(self, size: int, stream: Any = None) -> Buffer:
         """Memory of ``size`` bytes. Raises ValueError for a negative size, OutOfMemoryError."""
-        return Buffer(_treadle.empty_shared((_checked(size),), "uint8", False), self, host=True)
+        return Buffer(_treadle.empty_shared((_checked(size, stream),), "uint8", False), self, host=True)
 
     def deallocate(self, ptr: Any, size: int, stream: Any = None) -> None:
         """Buffers give their memory back themselves."""
@@ -159,7 +182,9 @@ class LegacyPinnedMemoryResource:
 PinnedMemoryResource = LegacyPinnedMemoryResource
 
 
-def _checked(size: int) -> int:
-    if size < 0:
+def _checked(size: int, stream: Any) -> int:
+    if stream is not None:
+        Stream._of(stream)
+    if _checks.integer("allocate: size", size) < 0:
         raise ValueError(f"allocate: size: expected 0 or more bytes, got {size}")
     return size

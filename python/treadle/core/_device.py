@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from treadle import _treadle
+from treadle import _checks, _treadle
 from treadle.core._buffer import Buffer, DeviceMemoryResource
 from treadle.core._stream import (
     LEGACY_DEFAULT_STREAM,
@@ -37,7 +37,7 @@ class Device:
 
     def __new__(cls, device_id: Any = None) -> Device:
         number = device_id.device_id if isinstance(device_id, Device) else device_id
-        number = _treadle.device_index() if number is None else int(number)
+        number = _treadle.device_index() if number is None else _checks.integer("device", number)
         known: dict[int, Device] = cls._of_thread.__dict__.setdefault("devices", {})
         if number not in known:
             _CudaDevice(number)
@@ -96,6 +96,11 @@ class Device:
         return _Properties(self._id)
 
     @property
+    def stream_priorities(self) -> tuple[int, int]:
+        """The priorities that streams can have: the last and the first in order, of which the first is the lower number."""
+        return self._facts.attributes["stream_priorities"]
+
+    @property
     def default_stream(self) -> Stream:
         """The legacy default stream."""
         return LEGACY_DEFAULT_STREAM if self._id == _treadle.device_index() else legacy_default_stream_of(self._id)
@@ -111,18 +116,24 @@ class Device:
     def memory_resource(self, resource: Any) -> None:
         self._resource = resource
 
+    def can_access_peer(self, peer: Device | int) -> bool:
+        """Whether kernels of this device can reach memory of another one, once ``DeviceMemoryResource.peer_accessible_by`` lets
+        them. Raises ValueError for a number that no device has."""
+        return _treadle.can_access_peer(self._id, Device(peer).device_id)
+
     def set_current(self, ctx: Any = None) -> None:
         """Makes this the current device of the calling thread."""
         self._facts.use()
 
     def create_stream(self, obj: Any = None, *, options: StreamOptions | None = None) -> Stream:
-        """A new stream, or the one that an object with ``__cuda_stream__`` stands for."""
+        """A new stream, or the one that an object with ``__cuda_stream__`` stands for. Raises TypeError for any other object,
+        ValueError for a priority beyond ``stream_priorities``."""
         if obj is not None and not isinstance(obj, StreamOptions):
-            protocol = obj.__cuda_stream__
-            return Stream.from_handle(int((protocol() if callable(protocol) else protocol)[1]))
+            with self._facts:
+                return Stream.from_handle(Stream._handle_of(obj))
         chosen = obj or options or StreamOptions()
         with self._facts:
-            return Stream(_treadle.create_stream(not chosen.nonblocking), self._id, chosen)
+            return Stream(_treadle.create_stream(not chosen.nonblocking, chosen.priority or 0), self._id)
 
     def create_event(self, options: EventOptions | None = None) -> Event:
         """A new event."""

@@ -6,6 +6,7 @@ import operator
 from dataclasses import dataclass
 from typing import Any
 
+from treadle import _checks
 from treadle.core._module import Kernel
 from treadle.core._stream import Stream
 
@@ -39,7 +40,7 @@ class LaunchConfig:
         self.block = _dims("block", self.block)
         if self.cluster is not None:
             self.cluster = _dims("cluster", self.cluster)
-        if self.shmem_size < 0:
+        if _checks.integer("LaunchConfig: shmem_size", self.shmem_size) < 0:
             raise ValueError(f"LaunchConfig: shmem_size: expected 0 or more bytes, got {self.shmem_size}")
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from treadle import _treadle, pathfinder
+from treadle._versions import explained
 from treadle.core._module import ObjectCode
 from treadle.core._options import listed
 from treadle.errors import UnsupportedError
@@ -141,7 +142,8 @@ class Linker:
         images = [(code.code_type, code.code, code.name or f"code {number}") for number, code in enumerate(self._codes)]
         by_nvjitlink = find_linker()
         arch = self._arch() if by_nvjitlink else ""
-        code, self._log = _treadle.link(images, arch, self._flags, target_type == "ptx", by_nvjitlink)
+        with explained():
+            code, self._log = _treadle.link(images, arch, self._flags, target_type == "ptx", by_nvjitlink)
         return ObjectCode(code, target_type, self._options.name or "")
 
     def _arch(self) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from treadle import _treadle
+from treadle._versions import explained
 from treadle.errors import UnsupportedError
 
 # The driver's numbers of a function's attributes.
@@ -156,7 +157,8 @@ class ObjectCode:
                 raise UnsupportedError(
                     f"get_kernel: expected code that the driver loads, got {self._code_type}: link it first"
                 )
-            self._module = _treadle.load_module(self._code)
+            with explained(self._code):
+                self._module = _treadle.load_module(self._code)
         return self._module
 
     def get_kernel(self, name: str) -> Kernel:

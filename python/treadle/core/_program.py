@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from treadle import _treadle, pathfinder
+from treadle._versions import explained
 from treadle.core._module import ObjectCode
 from treadle.core._options import ProgramOptions
 from treadle.core.utils import key_of, own_cache
@@ -76,15 +77,11 @@ class Program:
         known = kept.get(key) if kept is not None else None
         if known is not None:
             return _unpacked(bytes(known), target_type, self._options.name or "")
-        code, log, symbols = _treadle.compile_cpp(
-            self._code.encode(),
-            self._options.name or "default_program",
-            flags,
-            [],
-            [],
-            list(name_expressions),
-            target_type,
-        )
+        name = self._options.name or "default_program"
+        with explained():
+            code, log, symbols = _treadle.compile_cpp(
+                self._code.encode(), name, flags, [], [], list(name_expressions), target_type
+            )
         if logs is not None and log:
             logs.write(log)
         result = ObjectCode(
@@ -116,7 +113,8 @@ class Program:
 
 
 def _linked_by_driver(code: ObjectCode) -> ObjectCode:
-    linked, _ = _treadle.link([(code.code_type, code.code, code.name)], "", [], False, False)
+    with explained(code.code):
+        linked, _ = _treadle.link([(code.code_type, code.code, code.name)], "", [], False, False)
     return ObjectCode(linked, "cubin", code.name)
 
 

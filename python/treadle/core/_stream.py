@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from treadle import _treadle
+from treadle import _checks, _treadle
 from treadle.cuda._device import Device as _CudaDevice
+from treadle.cuda._kernel import forget_stream
 
 if TYPE_CHECKING:
     from treadle.core._device import Device
@@ -23,18 +24,47 @@ class EventOptions:
 
 @dataclass
 class StreamOptions:
-    """nonblocking: leaves out the implicit order with the legacy default stream; priority: a wish."""
+    """nonblocking: leaves out the implicit order with the legacy default stream; priority: lower numbers come first, in the range
+    that ``Device.stream_priorities`` tells, by default 0, its last. Raises TypeError for a priority that is no integer."""
 
     nonblocking: bool = True
     priority: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.priority is not None:
+            self.priority = _checks.integer("StreamOptions: priority", self.priority)
 
-class Event:
-    """A point in a stream's work; ``end - start`` is the milliseconds between two."""
+
+class _Held:
+    """What holds an object of the runtime until it is closed."""
+
+    _what: str
+    _held: Any
+
+    @property
+    def _native(self) -> Any:
+        if self._held is None:
+            raise RuntimeError(f"{self._what}: expected one that is not closed, got a closed one")
+        return self._held
+
+    @property
+    def _is_closed(self) -> bool:
+        return self._held is None
+
+    def close(self) -> None:
+        """Gives it up, without waiting. Every later use raises RuntimeError; closing again does nothing."""
+        self._held = None
+
+
+class Event(_Held):
+    """A point in a stream's work; ``end - start`` is the milliseconds between two. Raises RuntimeError once it is closed."""
+
+    _what = "event"
 
     def __init__(self, options: EventOptions | None = None) -> None:
-        self._native = _treadle.create_event()
-        self._options = options or EventOptions()
+        self._options = EventOptions() if options is None else options
+        _checks.instance("event: options", self._options, EventOptions, "EventOptions")
+        self._held = _treadle.create_event()
 
     @property
     def is_timing_disabled(self) -> bool:
@@ -50,10 +80,8 @@ class Event:
         """Waits for the recorded work."""
         self._native.synchronize()
 
-    def close(self) -> None:
-        """Nothing has to be given back by hand."""
-
     def __sub__(self, start: Event) -> float:
+        _checks.instance("event - start: start", start, Event, "an event")
         if self.is_timing_disabled or start.is_timing_disabled:
             raise RuntimeError(
                 "event: expected two events made with EventOptions(timing_enabled=True), got one without"
@@ -61,40 +89,41 @@ class Event:
         return self._native.elapsed_ms(start._native)
 
 
-class Stream:
-    """Work that runs in order. Made by ``Device.create_stream`` and ``Stream.from_handle``."""
+class Stream(_Held):
+    """Work that runs in order. Made by ``Device.create_stream`` and ``Stream.from_handle``; closing one of ``from_handle`` leaves the
+    stream to its owner. Raises RuntimeError once it is closed."""
 
-    def __init__(
-        self, native: Any, device_id: int, options: StreamOptions | None = None, handle: int | None = None
-    ) -> None:
-        self._native = native
+    _what = "stream"
+
+    def __init__(self, native: Any, device_id: int, handle: int | None = None) -> None:
+        self._held = native
         self._device_id = device_id
-        self._options = options
         self._number = native.handle if handle is None else handle
 
     @staticmethod
     def from_handle(handle: int) -> Stream:
         """The stream with a driver's handle, perhaps another library's, which must keep it alive. Raises TypeError for what is no
         integer, DeviceError on the CPU device for a handle that no stream has."""
-        if not isinstance(handle, int):
-            raise TypeError(f"from_handle: handle: expected an integer, got {type(handle).__name__}")
-        return Stream(_treadle.stream_of(handle), _treadle.device_index(), handle=handle)
+        number = _checks.integer("from_handle: handle", handle)
+        return Stream(_treadle.stream_of(number), _treadle.device_index(), handle=number)
 
     @staticmethod
     def _of(value: Any) -> Any:
         """The runtime's stream of anything that stands for a stream. Raises TypeError."""
         native = getattr(value, "_native", None)
-        if native is not None:
-            return native
+        return _treadle.stream_of(Stream._handle_of(value)) if native is None else native
+
+    @staticmethod
+    def _handle_of(value: Any) -> int:
         protocol = getattr(value, "__cuda_stream__", None)
         if protocol is None:
             raise TypeError(f"stream: expected a stream or an object with __cuda_stream__, got {type(value).__name__}")
-        facts = protocol() if callable(protocol) else protocol
-        return _treadle.stream_of(int(facts[1]))
+        return int((protocol() if callable(protocol) else protocol)[1])
 
     @property
     def handle(self) -> int:
         """The driver's handle."""
+        _ = self._native  # a closed one has none
         return self._number
 
     @property
@@ -107,15 +136,21 @@ class Stream:
     @property
     def is_nonblocking(self) -> bool:
         """Whether it has no implicit order with the legacy default stream."""
-        return self._options is not None and self._options.nonblocking
+        return not self._native.is_blocking
 
     @property
     def priority(self) -> int:
-        """The priority that was wished for; 0 is the usual one."""
-        return (self._options.priority if self._options else None) or 0
+        """The priority; lower numbers come first. On the CPU device it is kept and changes nothing."""
+        return self._native.priority
 
     def __cuda_stream__(self) -> tuple[int, int]:
         return (0, self.handle)
+
+    def close(self) -> None:
+        """Gives it up, without waiting: work in flight goes on, and what its kernels report arrives where the program waits for
+        the device. Every later use raises RuntimeError; closing again does nothing."""
+        forget_stream(self)
+        super().close()
 
     def sync(self) -> None:
         """Waits for the work given so far. Raises what its kernels reported."""
@@ -126,7 +161,7 @@ class Stream:
         if event is None:
             with _CudaDevice(self._device_id):
                 event = Event(options)
-        self._native.record(event._native)
+        self._native.record(_checks.instance("record: event", event, Event, "an event")._native)
         return event
 
     def wait(self, event_or_stream: Any) -> None:
@@ -141,17 +176,16 @@ class Stream:
         native.record(event)
         self._native.wait(event)
 
-    def close(self) -> None:
-        """Gives the stream up; one made by ``from_handle`` stays its owner's."""
-
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Stream) and (other.handle, other._device_id) == (self.handle, self._device_id)
+        if not isinstance(other, Stream) or self._is_closed or other._is_closed:
+            return self is other
+        return (other._number, other._device_id) == (self._number, self._device_id)
 
     def __hash__(self) -> int:
-        return hash(self.handle)
+        return hash(self._number)
 
     def __repr__(self) -> str:
-        return f"<Stream {self.handle:#x}>"
+        return f"<Stream {self._number:#x}{' (closed)' if self._is_closed else ''}>"
 
 
 class _DefaultStream(Stream):
@@ -160,13 +194,19 @@ class _DefaultStream(Stream):
     def __init__(self, number: int, name: str, device_id: int | None = None) -> None:
         self._number = number
         self._name = name
-        self._options = None
         self._fixed = device_id
+
+    @property
+    def _is_closed(self) -> bool:
+        return False
 
     @property
     def _native(self) -> Any:
         with _CudaDevice(self._device_id):
             return _treadle.stream_of(self._number)
+
+    def close(self) -> None:
+        """Does nothing: a device always has its default streams."""
 
     @property
     def _device_id(self) -> int:  # type: ignore[override]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from treadle import _checks
 from treadle._convert import from_host, to_host
 from treadle._records import native_dtype
 from treadle._treadle import ndarray
@@ -20,6 +21,7 @@ class DeviceArrayMethods:
     def copy_to_host(self: Any, ary: np.ndarray | None = None, stream: Any = 0) -> np.ndarray:
         """A host copy, or ``ary`` filled with it. Raises TypeError for another dtype than ``ary``'s, ValueError for another shape."""
         if ary is not None:
+            _checks.instance("copy_to_host: ary", ary, np.ndarray, "a NumPy array")
             _check_same("copy_to_host", ary, self)
         with on_stream(stream):
             host = to_host(self)
@@ -76,6 +78,7 @@ class DeviceArrayMethods:
 
 
 def _check_same(what: str, ary: Any, array: Any) -> None:
+    _checks.described(f"{what}: ary", ary)
     if ary.shape != array.shape:
         raise ValueError(f"{what}: ary: expected shape {array.shape}, got {ary.shape}")
     if native_dtype(ary.dtype) != array.dtype:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 
-from treadle import _treadle
+from treadle import _checks, _treadle
 from treadle._records import numpy_dtype
 from treadle._treadle import ndarray
 from treadle.cuda._host_visible import HostVisibleArray
+from treadle.cuda._streams import native_stream
 from treadle.errors import UnsupportedError
 
 
@@ -66,12 +66,14 @@ def device_array(
     >>> cuda.device_array((3, 4), "float32", order="F").strides
     (4, 12)
     """
-    return new_device_array(shape, dtype, strides, order)
+    return new_device_array(shape, dtype, strides, order, stream=stream)
 
 
-def new_device_array(shape: Any, dtype: Any, strides: Any, order: str, shared: str = "") -> ndarray:
+def new_device_array(shape: Any, dtype: Any, strides: Any, order: str, shared: str = "", stream: Any = 0) -> ndarray:
     """``device_array``; shared: "pinned" or "managed" for memory that the host reaches too."""
     from treadle._creation import new_array
+
+    native_stream(stream)
 
     if order not in ("C", "F"):
         raise ValueError(f"device_array: order: expected 'C' or 'F', got {order!r}")
@@ -83,7 +85,7 @@ def new_device_array(shape: Any, dtype: Any, strides: Any, order: str, shared: s
 
 def _strided(extents: tuple[int, ...], strides: Any, name: str, shared: str) -> ndarray:
     """A device array with given strides, at least one dimension and one element."""
-    steps = tuple(strides) if np.iterable(strides) else (operator.index(strides),)
+    steps = _checks.integers("device_array: strides", strides)
     if len(steps) != len(extents):
         raise ValueError(f"device_array: strides: expected {len(extents)} numbers, got {steps}")
     if any(step <= 0 for step in steps):
@@ -109,6 +111,7 @@ def _strided(extents: tuple[int, ...], strides: Any, name: str, shared: str) -> 
 def device_array_like(ary: Any, stream: Any = 0) -> ndarray:
     """A new device array with the shape, dtype and order of ``ary`` (host or device); elements have any value. Raises: as
     ``device_array``."""
+    _checks.described("device_array_like: ary", ary)
     return device_array(ary.shape, ary.dtype, order=order_of(ary), stream=stream)
 
 

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from treadle import _treadle
+from treadle import _checks, _treadle
 from treadle.cuda._device import Device
 
 
@@ -55,6 +55,18 @@ class Context:
         """As ``Device.reset``."""
         self.device.reset()
 
+    def can_access_peer(self, peer_context: Context | Device | int) -> bool:
+        """Whether kernels of this context's device can reach memory of another one, once ``enable_peer_access`` lets them. Raises
+        ValueError for a number that no device has."""
+        return _treadle.can_access_peer(self.device.id, _device_number(peer_context))
+
+    def enable_peer_access(self, peer_context: Context | Device | int, flags: int = 0) -> None:
+        """Lets kernels of this context's device use the memory of another one. flags: 0. Raises ValueError for a number that no
+        device has and for other flags, DeviceError for a device whose memory cannot be reached."""
+        if flags != 0:
+            raise ValueError(f"enable_peer_access: flags: expected 0, got {flags!r}")
+        _treadle.set_peer_access(self.device.id, _device_number(peer_context), True)
+
     def push(self) -> None:
         """Makes the context's device current."""
         self.device.use()
@@ -76,6 +88,10 @@ class Context:
         return f"<Context of {self.device!r}>"
 
 
+def _device_number(peer: Context | Device | int) -> int:
+    return peer.device.id if isinstance(peer, Context) else Device(peer).id
+
+
 class DeviceList:
     """``cuda.gpus``: the devices by number. ``with cuda.gpus[0]:`` makes one current."""
 
@@ -93,7 +109,7 @@ class DeviceList:
         return _treadle.device_count()
 
     def __getitem__(self, number: int) -> Device:
-        if not 0 <= number < len(self):
+        if not 0 <= _checks.integer("gpus", number) < len(self):
             raise IndexError(f"gpus: expected a number from 0 to {len(self) - 1}, got {number}")
         return Device(number)
 

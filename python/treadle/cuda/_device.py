@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle import _treadle
+from treadle import _checks, _treadle
 
 if TYPE_CHECKING:
     from treadle.cuda._contexts import Context
@@ -35,6 +35,7 @@ _CUDA_FACTS = {
     "CAN_MAP_HOST_MEMORY": 1,
     "MANAGED_MEMORY": 1,
     "CONCURRENT_KERNELS": 1,
+    "STREAM_PRIORITIES_SUPPORTED": 1,
     "CONCURRENT_MANAGED_ACCESS": 1,
 }
 
@@ -44,7 +45,11 @@ class Device:
 
     def __init__(self, device: int | Device | None = None) -> None:
         self.id: int = (
-            device.id if isinstance(device, Device) else _treadle.device_index() if device is None else int(device)
+            device.id
+            if isinstance(device, Device)
+            else _treadle.device_index()
+            if device is None
+            else _checks.integer("device", device)
         )
         self._before: list[int] = []
         count = _treadle.device_count()
@@ -118,10 +123,9 @@ class Device:
 
     @property
     def mem_info(self) -> tuple[int, int]:
-        """Free and total bytes of memory."""
+        """Free and total bytes of memory; what is kept for reuse counts as free."""
         with self:
-            total = _treadle.attributes()["total_bytes"]
-            return total - _treadle.memory_use()[0], total
+            return _treadle.free_bytes() + _treadle.memory_use()[1], _treadle.attributes()["total_bytes"]
 
     def get_primary_context(self) -> Context:
         """The context of the device: it has one."""

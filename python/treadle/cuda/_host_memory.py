@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from treadle import _treadle
+from treadle import _checks, _treadle
 from treadle.cuda._arrays import new_device_array, order_of, to_device
 from treadle.cuda._host_visible import HostVisibleArray, host_memory, host_visible
 
@@ -18,12 +18,18 @@ def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order
     that. Elements have any value. Raises TypeError, ValueError for a bad shape, dtype, order or strides; OutOfMemoryError."""
     if order not in ("C", "F"):
         raise ValueError(f"pinned_array: order: expected 'C' or 'F', got {order!r}")
-    extents = np.atleast_1d(shape)
-    itemsize = np.dtype(dtype).itemsize
+    shape = _checks.integers("pinned_array: shape", shape)
+    extents = np.asarray(shape, np.int64)
+    try:
+        itemsize = np.dtype(dtype).itemsize
+    except TypeError:
+        raise TypeError(f"pinned_array: dtype: expected a dtype, got {dtype!r}") from None
     if strides is None:
         memory = _page_locked(itemsize * int(np.prod(extents, dtype=np.int64)))
         return np.ndarray(shape, dtype, buffer=memory, order="C" if order == "C" else "F")
-    steps = np.atleast_1d(strides)
+    steps = np.asarray(_checks.integers("pinned_array: strides", strides), np.int64)
+    if len(steps) != len(extents):
+        raise ValueError(f"pinned_array: strides: expected {len(extents)} numbers, got {tuple(steps)}")
     reach = itemsize + int(((extents - 1) * steps).sum()) if extents.all() else 0
     return np.ndarray(shape, dtype, buffer=_page_locked(reach), strides=tuple(steps))
 
@@ -37,6 +43,7 @@ def _page_locked(size: int) -> np.ndarray:
 
 def pinned_array_like(ary: Any) -> np.ndarray:
     """A new pinned array with the shape, dtype and order of ``ary``."""
+    _checks.described("pinned_array_like: ary", ary)
     return pinned_array(ary.shape, ary.dtype, order=order_of(ary))
 
 
@@ -90,12 +97,13 @@ def mapped_array(
     >>> x.sum()
     np.int64(15)
     """
-    return host_visible(new_device_array(shape, dtype, strides, order, "pinned"))
+    return host_visible(new_device_array(shape, dtype, strides, order, "pinned", stream))
 
 
 def mapped_array_like(ary: Any, stream: Any = 0, portable: bool = False, wc: bool = False) -> HostVisibleArray:
     """A new mapped array with the shape, dtype and order of ``ary``. Raises: as ``mapped_array``."""
-    return host_visible(new_device_array(ary.shape, ary.dtype, None, order_of(ary), "pinned"))
+    _checks.described("mapped_array_like: ary", ary)
+    return host_visible(new_device_array(ary.shape, ary.dtype, None, order_of(ary), "pinned", stream))
 
 
 def managed_array(
@@ -108,4 +116,4 @@ def managed_array(
 ) -> HostVisibleArray:
     """A new array in memory that host and device share and that moves to where it is used: on the CPU device the same as
     ``mapped_array``. attach_global: without effect, since every device can reach it. Raises: as ``device_array``."""
-    return host_visible(new_device_array(shape, dtype, strides, order, "managed"))
+    return host_visible(new_device_array(shape, dtype, strides, order, "managed", stream))

@@ -10,6 +10,7 @@ import pickle
 import sys
 import threading
 import types as python_types
+import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,17 @@ from treadle.errors import CompileError, DeviceError
 # What compiling needs is loaded with the first kernel: importing Treadle should cost little beside importing NumPy.
 if TYPE_CHECKING:
     from treadle._program import Program
+
+
+# Kernels that keep launchers for streams.
+_with_streams: weakref.WeakSet[Dispatcher] = weakref.WeakSet()
+
+
+def forget_stream(stream: Any) -> None:
+    """Drops the launchers that are kept for a stream: they hold it."""
+    for kernel in list(_with_streams):
+        for config in [config for config in list(kernel._launchers) if config[2:3] == (stream,)]:
+            kernel._launchers.pop(config, None)
 
 
 class Dispatcher(Inspection):
@@ -97,6 +109,8 @@ class Dispatcher(Inspection):
         if len(self._launchers) > 1000:
             self._launchers.clear()
         self._launchers[key] = launcher
+        if stream is not None:
+            _with_streams.add(self)
         return launcher
 
     def _checked(self, config: Any) -> tuple[Any, Any, Any, int]:

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from treadle import _treadle
+from treadle import _checks, _treadle
 from treadle.errors import DeviceError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Event:
 
     def record(self, stream: Any = None) -> Event:
         """Marks the end of the work given to ``stream`` (the current one by default) so far."""
-        _native_stream(stream).record(self._native)
+        native_stream(stream).record(self._native)
         return self
 
     def synchronize(self) -> None:
@@ -40,7 +40,7 @@ class Event:
 
     def wait(self, stream: Any = None) -> None:
         """Makes later work of ``stream`` wait for the marked work."""
-        _native_stream(stream).wait(self._native)
+        native_stream(stream).wait(self._native)
 
     @property
     def done(self) -> bool:
@@ -48,13 +48,26 @@ class Event:
         return self.query()
 
     def elapsed_time(self, end: Event) -> float:
-        """Milliseconds from this event to ``end``. Raises DeviceError unless both are recorded, done and made with timing."""
+        """Milliseconds from this event to ``end``. Raises TypeError for what is no event, DeviceError unless both are recorded, done
+        and made with timing."""
+        _event("elapsed_time: end", end)
         if not (self._timing and end._timing):
             raise DeviceError("CUDA_ERROR_INVALID_HANDLE: elapsed_time: expected events with timing, got one without")
         return end._native.elapsed_ms(self._native)
 
     def __sub__(self, start: Event) -> float:
-        return start.elapsed_time(self)
+        return _event("event - start: start", start).elapsed_time(self)
+
+
+def _event(what: str, value: Any) -> Event:
+    return _checks.instance(what, value, Event, "an event")
+
+
+def _clamped(priority: int | None) -> int:
+    if priority is None:
+        return 0
+    last, first = _treadle.attributes()["stream_priorities"]
+    return min(max(_checks.integer("Stream: priority", priority), first), last)
 
 
 class _DefaultStream:
@@ -66,14 +79,18 @@ class _DefaultStream:
 
 class Stream:
     """Work that runs in order. ``Stream()`` makes a new one; null=True gives the default stream; non_blocking=True leaves out the
-    implicit order with the default stream. As a context manager it is the current stream of the thread."""
+    implicit order with the default stream; priority: lower numbers come first, and numbers beyond the device's range
+    (``Device.attributes["stream_priorities"]``) mean its ends, as in CUDA. As a context manager it is the current stream of the
+    thread. Raises TypeError for a priority that is no integer."""
 
     null = _DefaultStream()
 
     def __init__(
-        self, null: bool = False, non_blocking: bool = False, ptds: bool = False, priority: Any = None
+        self, null: bool = False, non_blocking: bool = False, ptds: bool = False, priority: int | None = None
     ) -> None:
-        self._native = _treadle.default_stream() if null else _treadle.create_stream(not non_blocking)
+        self._native = (
+            _treadle.default_stream() if null else _treadle.create_stream(not non_blocking, _clamped(priority))
+        )
         self._previous: list[Any] = []
         _by_handle[self.handle] = self
 
@@ -100,11 +117,11 @@ class Stream:
 
     def record(self, event: Event | None = None) -> Event:
         """Records an event (a new one by default) and returns it."""
-        return (Event() if event is None else event).record(self)
+        return (Event() if event is None else _event("record: event", event)).record(self)
 
     def wait_event(self, event: Event) -> None:
         """Makes later work wait for an event."""
-        event.wait(self)
+        _event("wait_event: event", event).wait(self)
 
     @property
     def handle(self) -> int:
@@ -112,6 +129,11 @@ class Stream:
         return self._native.handle
 
     ptr = handle
+
+    @property
+    def priority(self) -> int:
+        """The priority; lower numbers come first. On the CPU device it is kept and changes nothing."""
+        return self._native.priority
 
     def use(self) -> Stream:
         """Makes this the current stream of the thread."""
@@ -180,7 +202,7 @@ _by_handle: weakref.WeakValueDictionary[int, Stream] = weakref.WeakValueDictiona
 _of_thread = threading.local()
 
 
-def _native_stream(stream: Any) -> Any:
+def native_stream(stream: Any) -> Any:
     if stream is None or (isinstance(stream, int) and stream == 0):
         return _treadle.current_stream()
     native = getattr(stream, "_native", None)
@@ -193,7 +215,7 @@ def _native_stream(stream: Any) -> Any:
 def on_stream(stream: Any) -> Iterator[None]:
     """A context in which a stream is the current one; None and 0 leave the current one as it is."""
     previous = _treadle.current_stream()
-    _treadle.set_current_stream(_native_stream(stream))
+    _treadle.set_current_stream(native_stream(stream))
     try:
         yield
     finally:
@@ -250,9 +272,9 @@ def event(timing: bool = True) -> Event:
 
 def event_elapsed_time(evtstart: Event, evtend: Event) -> float:
     """Milliseconds between two events that are done. Raises as ``Event.elapsed_time``."""
-    return evtstart.elapsed_time(evtend)
+    return _event("event_elapsed_time: evtstart", evtstart).elapsed_time(_event("event_elapsed_time: evtend", evtend))
 
 
 def get_elapsed_time(start: Event, end: Event) -> float:
     """Milliseconds between two events that are done."""
-    return start.elapsed_time(end)
+    return _event("get_elapsed_time: start", start).elapsed_time(_event("get_elapsed_time: end", end))

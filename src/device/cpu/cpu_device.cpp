@@ -62,6 +62,7 @@ public:
     std::string code_key() const override { return host_target().key(); }
     void finish(Artifact&, const CodeImages&) override {}
     MemoryUse memory_use() const override { return memory_.use(); }
+    std::size_t free_bytes() const override { return MemoryPool::free_bytes(); }
     void release_cached_memory() override { memory_.release_cached(); }
 
     std::shared_ptr<Kernel> load_kernel(const Artifact& artifact, std::shared_ptr<const KernelDebug> debug) override {
@@ -73,10 +74,10 @@ public:
         return default_stream_;
     }
 
-    std::shared_ptr<Stream> create_stream(bool blocking) override {
+    std::shared_ptr<Stream> make_stream(bool blocking, int priority) override {
         default_stream();
         const std::lock_guard lock(scheduler_.mutex);
-        auto stream = std::make_shared<CpuStream>(scheduler_, blocking, next_handle_++);
+        auto stream = std::make_shared<CpuStream>(scheduler_, blocking, next_handle_++, priority);
         std::erase_if(scheduler_.streams, [](const auto& weak) { return weak.expired(); });
         scheduler_.streams.push_back(stream);
         return stream;
@@ -101,6 +102,7 @@ public:
         const auto streams = all_streams();
         for (const auto& stream : streams) stream->drain();
         for (const auto& stream : streams) stream->throw_fault();
+        scheduler_.throw_kept();
     }
 
     bool wait_for(std::chrono::milliseconds limit) override {

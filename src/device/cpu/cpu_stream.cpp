@@ -52,6 +52,25 @@ void Scheduler::check_process() {
         "'spawn' method, or first use Treadle after the fork");
 }
 
+void Scheduler::keep(std::exception_ptr fault) {
+    const std::lock_guard lock(kept_mutex_);
+    if (!kept_) kept_ = std::move(fault);
+}
+
+void Scheduler::throw_kept() {
+    std::exception_ptr fault;
+    {
+        const std::lock_guard lock(kept_mutex_);
+        std::swap(fault, kept_);
+    }
+    if (fault) std::rethrow_exception(fault);
+}
+
+// Its work is done: work holds its stream.
+CpuStream::~CpuStream() {
+    if (fault_) scheduler_.keep(std::move(fault_));
+}
+
 std::vector<StorageRef> CpuStream::keep(std::span<Storage* const> uses) {
     std::vector<StorageRef> keeps;
     keeps.reserve(uses.size());

@@ -27,6 +27,9 @@ public:
 
     // Throws in a process that was forked after the device was first used: the pool's threads did not come along.
     static void check_process();
+    // Faults of streams that were given up before anybody waited for them; the device's next wait throws one.
+    void keep(std::exception_ptr fault);
+    void throw_kept();
 
     std::mutex mutex;
     std::condition_variable done;
@@ -34,13 +37,17 @@ public:
     std::vector<Printed> printed;  // by kernels, and not shown yet
     CpuStream* default_stream = nullptr;
     ThreadPool pool;
+
+private:
+    std::mutex kept_mutex_;  // of its own: streams may end while the other is held
+    std::exception_ptr kept_;
 };
 
 class CpuStream final : public Stream {
 public:
-    CpuStream(Scheduler& scheduler, bool blocking, std::uint64_t handle)
-        : scheduler_(scheduler), blocking_(blocking), handle_(handle) {}
-    ~CpuStream() override = default;
+    CpuStream(Scheduler& scheduler, bool blocking, std::uint64_t handle, int priority = 0)
+        : scheduler_(scheduler), blocking_(blocking), handle_(handle), priority_(priority) {}
+    ~CpuStream() override;
 
     void launch(const Launch& launch) override;
     void copy(void* to, const void* from, std::size_t size_bytes, std::span<Storage* const> uses) override;
@@ -51,6 +58,9 @@ public:
     bool query() const override;
     bool wait_for(std::chrono::milliseconds limit) override { return drain_for(limit); }
     std::uint64_t handle() const override { return handle_; }
+    // Kept, and without effect: all cores take part in every stream's work.
+    int priority() const override { return priority_; }
+    bool is_blocking() const override { return blocking_; }
     // Waits without throwing what kernels reported.
     void drain();
     bool drain_for(std::chrono::milliseconds limit);
@@ -87,6 +97,7 @@ private:
     Scheduler& scheduler_;
     bool blocking_;
     std::uint64_t handle_;
+    int priority_;
     std::deque<Item> queue_;
     bool running_ = false;
     std::size_t pending_bytes_ = 0;

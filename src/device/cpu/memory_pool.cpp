@@ -1,6 +1,9 @@
 #include "device/cpu/memory_pool.h"
 
 #include <cstdlib>
+#include <fstream>
+#include <string>
+#include <utility>
 
 #include <sys/mman.h>
 #include <sys/sysinfo.h>
@@ -47,22 +50,20 @@ private:
 MemoryPool::MemoryPool() {
     struct sysinfo system{};
     sysinfo(&system);
-    cache_limit_bytes_ = system.totalram * system.mem_unit / 4;
+    total_bytes_ = system.totalram * system.mem_unit;
 }
 
 StorageRef MemoryPool::allocate(std::size_t size_bytes) {
-    if (size_bytes > kLargestBlock)
-        throw Error(ErrorKind::Memory,
-                    "CUDA_ERROR_OUT_OF_MEMORY: cannot allocate " + std::to_string(size_bytes) + " bytes");
+    if (size_bytes > kLargestBlock) throw failure(size_bytes, 0);
     const int size_class = size_class_of(size_bytes);
     const std::size_t capacity = size_class_bytes(size_class);
     {
         const std::lock_guard lock(mutex_);
         auto& blocks = free_[static_cast<std::size_t>(size_class)];
-        use_.used_bytes += capacity;
         if (!blocks.empty()) {
             Block* block = blocks.back();
             blocks.pop_back();
+            use_.used_bytes += capacity;
             use_.cached_bytes -= capacity;
             block->use_again(size_bytes);
             return StorageRef(block);
@@ -70,17 +71,34 @@ StorageRef MemoryPool::allocate(std::size_t size_bytes) {
     }
     void* memory = take_memory(capacity);
     if (memory == nullptr) {
-        release_cached();
+        const std::size_t given_back = release_cached();
         memory = take_memory(capacity);
+        if (memory == nullptr) throw failure(size_bytes, given_back);
     }
-    if (memory == nullptr) {
-        const std::lock_guard lock(mutex_);
-        use_.used_bytes -= capacity;
-        throw Error(ErrorKind::Memory, "CUDA_ERROR_OUT_OF_MEMORY: cannot allocate " + std::to_string(size_bytes) +
-                                           " bytes; " + std::to_string(use_.used_bytes) +
-                                           " bytes are in use by arrays");
+    auto* block = new Block(*this, memory, size_bytes, size_class);
+    const std::lock_guard lock(mutex_);
+    use_.used_bytes += capacity;
+    blocks_.add(block);
+    return StorageRef(block);
+}
+
+Error MemoryPool::failure(std::size_t size_bytes, std::size_t given_back_bytes) const {
+    const std::lock_guard lock(mutex_);
+    return out_of_memory(
+        {"the host's memory", size_bytes, free_bytes(), total_bytes_, use_.used_bytes, given_back_bytes},
+        blocks_.live());
+}
+
+// What the system could give, page cache included.
+std::size_t MemoryPool::free_bytes() {
+    std::ifstream facts("/proc/meminfo");
+    std::string name;
+    std::size_t kilobytes = 0;
+    while (facts >> name >> kilobytes) {
+        if (name == "MemAvailable:") return kilobytes << 10;
+        facts.ignore(64, '\n');
     }
-    return StorageRef(new Block(*this, memory, size_bytes, size_class));
+    return 0;
 }
 
 void MemoryPool::give_back(Block* block) noexcept {
@@ -88,11 +106,12 @@ void MemoryPool::give_back(Block* block) noexcept {
     {
         const std::lock_guard lock(mutex_);
         use_.used_bytes -= capacity;
-        if (use_.cached_bytes + capacity <= cache_limit_bytes_) {
+        if (use_.cached_bytes + capacity <= total_bytes_ / 4) {
             use_.cached_bytes += capacity;
             free_[static_cast<std::size_t>(block->size_class())].push_back(block);
             return;
         }
+        blocks_.remove(block);
     }
     delete block;
 }
@@ -102,17 +121,20 @@ MemoryUse MemoryPool::use() const {
     return use_;
 }
 
-void MemoryPool::release_cached() {
+std::size_t MemoryPool::release_cached() {
     std::vector<Block*> blocks;
+    std::size_t given_back = 0;
     {
         const std::lock_guard lock(mutex_);
         for (auto& of_class : free_) {
             blocks.insert(blocks.end(), of_class.begin(), of_class.end());
             of_class.clear();
         }
-        use_.cached_bytes = 0;
+        for (const Block* block : blocks) blocks_.remove(block);
+        given_back = std::exchange(use_.cached_bytes, 0);
     }
     for (Block* block : blocks) delete block;
+    return given_back;
 }
 
 }  // namespace treadle::device

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "device/device.h"
+#include "device/memory_report.h"
 #include "device/size_classes.h"
 
 namespace treadle::device {
@@ -21,16 +22,19 @@ public:
     // Throws Error(Memory) when the system has no more, after giving back what is cached.
     StorageRef allocate(std::size_t size_bytes);
     MemoryUse use() const;
-    void release_cached();
+    std::size_t release_cached();  // bytes that were given back
+    static std::size_t free_bytes();
 
 private:
     class Block;
     void give_back(Block* block) noexcept;
+    Error failure(std::size_t size_bytes, std::size_t given_back_bytes) const;
 
     mutable std::mutex mutex_;
     std::array<std::vector<Block*>, kSizeClasses> free_;
+    BlockList<Block> blocks_;
     MemoryUse use_;
-    std::size_t cache_limit_bytes_;
+    std::size_t total_bytes_;
 };
 
 }  // namespace treadle::device

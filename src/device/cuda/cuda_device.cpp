@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "base/error.h"
+#include "device/cuda/cuda_event.h"
 #include "device/cuda/cuda_kernel.h"
 #include "device/cuda/cuda_stream.h"
 #include "device/cuda/linker.h"
@@ -12,9 +13,7 @@
 namespace treadle::device::cuda {
 namespace {
 
-constexpr int kSharedSlot = kStreamBits - 1;
 constexpr int kKernelBits = 20;
-constexpr unsigned kNonBlocking = 1;
 constexpr unsigned kAttachGlobal = 1;
 constexpr unsigned kPortableMapped = 3;
 
@@ -35,8 +34,8 @@ public:
           device_(device),
           kind_(kind) {}
     ~SharedStorage() override {
-        CuContext popped = nullptr;
-        if (driver().ctx_push_current(device_.context()) != kSuccess) return;
+        const CleanupScope scope(device_.context());
+        if (!scope) return;
         // Unlike blocks of the pool it is gone at once, and work may still use it.
         driver().ctx_synchronize();
         if (kind_ == SharedMemory::Managed) {
@@ -44,7 +43,6 @@ public:
         } else {
             driver().mem_free_host(data_);
         }
-        driver().ctx_pop_current(&popped);
     }
 
 private:
@@ -54,10 +52,11 @@ private:
 
 }  // namespace
 
-CudaDevice::CudaDevice(int ordinal) : ordinal_(ordinal), memory_(*this), slots_(kStreamBits, nullptr) {
+CudaDevice::CudaDevice(int ordinal)
+    : ordinal_(ordinal), context_(ordinal), memory_(*this), peers_(*this), streams_(*this) {
     const Driver& cu = driver();
     check(cu.device_get(&device_, ordinal), "cuDeviceGet");
-    check(cu.device_primary_ctx_retain(&context_, device_), "cuDevicePrimaryCtxRetain");
+    check(cu.device_primary_ctx_retain(&context_.raw, device_), "cuDevicePrimaryCtxRetain");
     char name[256] = {};
     check(cu.device_get_name(name, sizeof name, device_), "cuDeviceGetName");
     check(cu.device_total_mem(&attributes_.total_bytes, device_), "cuDeviceTotalMem");
@@ -76,9 +75,12 @@ CudaDevice::CudaDevice(int ordinal) : ordinal_(ordinal), memory_(*this), slots_(
     attributes_.shared_bytes_per_block_optin = attribute(97);
     attributes_.cuda_capability = 10 * attributes_.compute_major + attributes_.compute_minor;
     attributes_.target = "sm_" + std::to_string(attributes_.cuda_capability);
-    default_stream_ = std::make_shared<CudaStream>(*this, nullptr, 0, false);
-    slots_[0] = default_stream_.get();
-    streams_.emplace_back(default_stream_);
+    {
+        const ContextScope scope(context_);
+        int* const range = attributes_.stream_priorities;
+        check(cu.ctx_get_stream_priority_range(&range[0], &range[1]), "cuCtxGetStreamPriorityRange");
+    }
+    default_stream_ = streams_.add(nullptr, false);
     static std::once_flag once;
     std::call_once(once, [] { pthread_atfork(nullptr, nullptr, [] { forked = true; }); });
 }
@@ -118,14 +120,13 @@ StorageRef CudaDevice::allocate_shared(std::size_t size_bytes, SharedMemory kind
     const ContextScope scope(context_);
     const std::size_t size = std::max<std::size_t>(size_bytes, 1);
     void* memory = nullptr;
-    CuResult result = kSuccess;
-    if (kind == SharedMemory::Managed) {
+    const CuResult result = memory_.with_memory([&] {
+        if (kind == SharedMemory::Pinned) return driver().mem_host_alloc(&memory, size, kPortableMapped);
         CuPointer pointer = 0;
-        result = driver().mem_alloc_managed(&pointer, size, kAttachGlobal);
+        const CuResult managed = driver().mem_alloc_managed(&pointer, size, kAttachGlobal);
         memory = reinterpret_cast<void*>(pointer);
-    } else {
-        result = driver().mem_host_alloc(&memory, size, kPortableMapped);
-    }
+        return managed;
+    });
     if (result == kOutOfMemory)
         throw Error(ErrorKind::Memory, "CUDA_ERROR_OUT_OF_MEMORY: cannot allocate " + std::to_string(size_bytes) +
                                            " bytes of memory that host and device reach");
@@ -143,47 +144,19 @@ std::shared_ptr<Stream> CudaDevice::default_stream() {
     return default_stream_;
 }
 
-// The last bit is shared by all streams for which there is no other.
-int CudaDevice::free_slot() {
-    for (int slot = 1; slot < kSharedSlot; ++slot) {
-        if (slots_[static_cast<std::size_t>(slot)] == nullptr) return slot;
-    }
-    return kSharedSlot;
-}
-
-std::shared_ptr<Stream> CudaDevice::create_stream(bool blocking) {
+std::shared_ptr<Stream> CudaDevice::make_stream(bool blocking, int priority) {
     check_process();
     const ContextScope scope(context_);
-    const std::lock_guard lock(mutex_);
-    const int slot = free_slot();
     CuStream raw = nullptr;
-    check(driver().stream_create(&raw, blocking ? 0 : kNonBlocking, 0), "cuStreamCreateWithPriority");
-    auto stream = std::make_shared<CudaStream>(*this, raw, slot, true);
-    if (slot != kSharedSlot) slots_[static_cast<std::size_t>(slot)] = stream.get();
-    std::erase_if(streams_, [](const auto& weak) { return weak.expired(); });
-    streams_.push_back(stream);
-    return stream;
-}
-
-void CudaDevice::leave(CudaStream& stream) noexcept {
-    const std::lock_guard lock(mutex_);
-    auto& slot = slots_[static_cast<std::size_t>(stream.slot())];
-    if (slot == &stream) slot = nullptr;
+    check(driver().stream_create(&raw, blocking ? 0 : kNonBlocking, priority), "cuStreamCreateWithPriority");
+    return streams_.add(raw, true);
 }
 
 std::shared_ptr<Stream> CudaDevice::stream_of(std::uint64_t handle) {
     check_process();
     if (handle <= 1) return default_stream_;
-    const std::lock_guard lock(mutex_);
-    for (const auto& weak : streams_) {
-        if (auto stream = weak.lock(); stream != nullptr && stream->handle() == handle) return stream;
-    }
-    const int slot = free_slot();
-    auto stream = std::make_shared<CudaStream>(*this, reinterpret_cast<CuStream>(handle), slot, false);
-    if (slot != kSharedSlot) slots_[static_cast<std::size_t>(slot)] = stream.get();
-    std::erase_if(streams_, [](const auto& weak) { return weak.expired(); });
-    streams_.push_back(stream);
-    return stream;
+    const ContextScope scope(context_);
+    return streams_.find(reinterpret_cast<CuStream>(handle));
 }
 
 std::shared_ptr<Event> CudaDevice::create_event() {
@@ -191,56 +164,51 @@ std::shared_ptr<Event> CudaDevice::create_event() {
     return std::make_shared<CudaEvent>(*this);
 }
 
-std::vector<std::shared_ptr<CudaStream>> CudaDevice::all_streams() {
+bool CudaDevice::has_peer_access(const Device& other) const {
+    return peers_.is_enabled(static_cast<const CudaDevice&>(other));
+}
+
+void CudaDevice::set_peer_access(const Device& other, bool enabled) {
     check_process();
-    std::vector<std::shared_ptr<CudaStream>> streams;
-    const std::lock_guard lock(mutex_);
-    for (const auto& weak : streams_) {
-        if (auto stream = weak.lock()) streams.push_back(std::move(stream));
+    const auto& peer = static_cast<const CudaDevice&>(other);
+    if (enabled) {
+        peers_.enable(peer);
+    } else {
+        peers_.disable(peer);
     }
-    return streams;
 }
 
 void CudaDevice::synchronize() {
-    const auto streams = all_streams();
-    {
-        const ContextScope scope(context_);
-        check(driver().ctx_synchronize(), "cuCtxSynchronize");
-    }
+    check_process();
+    const auto streams = streams_.alive();
+    const std::uint64_t mark = streams_.mark();
+    const ContextScope scope(context_);
+    check(driver().ctx_synchronize(), "cuCtxSynchronize");
     std::exception_ptr first;
-    for (const auto& stream : streams) {
+    const auto deliver = [&](StreamReport& report, CuStream stream) {
         try {
-            stream->deliver();
+            report.deliver(stream);
         } catch (...) {
             if (!first) first = std::current_exception();
         }
-    }
+    };
+    for (const auto& report : streams_.take_reports(mark)) deliver(*report, nullptr);
+    for (const auto& stream : streams) deliver(*stream->report(), stream->raw());
     if (first) std::rethrow_exception(first);
 }
 
 bool CudaDevice::wait_for(std::chrono::milliseconds limit) {
+    check_process();
     const auto end = std::chrono::steady_clock::now() + limit;
-    for (const auto& stream : all_streams()) {
-        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
-        if (!stream->wait_for(std::max(left, std::chrono::milliseconds(0)))) return false;
+    const auto left = [&] {
+        const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+        return std::max(time, std::chrono::milliseconds(0));
+    };
+    for (const auto& stream : streams_.alive()) {
+        if (!stream->wait_for(left())) return false;
     }
-    return true;
-}
-
-void CudaDevice::order_after(CuStream stream, std::uint64_t streams) {
-    for (const auto& other : all_streams()) {
-        if ((streams >> other->slot() & 1) == 0 || other->raw() == stream) continue;
-        order(other->raw(), stream);
-    }
-}
-
-void CudaDevice::order(CuStream first, CuStream second) {
-    constexpr unsigned kWithoutTime = 2;
-    CuEvent event = nullptr;
-    check(driver().event_create(&event, kWithoutTime), "cuEventCreate");
-    check(driver().event_record(event, first), "cuEventRecord");
-    check(driver().stream_wait_event(second, event, 0), "cuStreamWaitEvent");
-    driver().event_destroy(event);
+    const ContextScope scope(context_);
+    return poll(left(), [&] { return streams_.left_work_is_done(); });
 }
 
 std::uint64_t CudaDevice::next_launch(int kernel) {

@@ -5,8 +5,11 @@
 #include <mutex>
 #include <vector>
 
+#include "device/cuda/context.h"
 #include "device/cuda/cuda_memory.h"
 #include "device/cuda/driver.h"
+#include "device/cuda/peer_access.h"
+#include "device/cuda/stream_list.h"
 #include "device/device.h"
 
 namespace treadle::device::cuda {
@@ -25,41 +28,42 @@ public:
     StorageRef allocate(std::size_t size_bytes) override;
     StorageRef allocate_shared(std::size_t size_bytes, SharedMemory kind) override;
     MemoryUse memory_use() const override { return memory_.use(); }
+    std::size_t free_bytes() const override { return memory_.free_bytes(); }
     void release_cached_memory() override { memory_.release_cached(); }
     std::shared_ptr<Kernel> load_kernel(const Artifact& artifact, std::shared_ptr<const KernelDebug> debug) override;
     std::shared_ptr<Stream> default_stream() override;
-    std::shared_ptr<Stream> create_stream(bool blocking) override;
     std::shared_ptr<Stream> stream_of(std::uint64_t handle) override;
     std::shared_ptr<Event> create_event() override;
+    bool can_access_peer(int other) const override { return peers_.is_possible(other); }
+    bool has_peer_access(const Device& other) const override;
+    void set_peer_access(const Device& other, bool enabled) override;
+    bool is_lost() const override { return context_.is_lost(); }
     void synchronize() override;
     bool wait_for(std::chrono::milliseconds limit) override;
 
-    CuContext context() const { return context_; }
+    GpuContext& context() const { return context_; }
     CudaMemory& memory() { return memory_; }
-    // Waits, on stream, for the work that the streams with these bits have now.
-    void order_after(CuStream stream, std::uint64_t streams);
-    // What first has comes before what second gets from now on. A context of the device must be current.
-    static void order(CuStream first, CuStream second);
     // Tells launches apart, in their order; the low bits name the kernel.
     std::uint64_t next_launch(int kernel);
     int register_kernel(std::shared_ptr<const KernelDebug> debug);
     std::shared_ptr<const KernelDebug> kernel_of(std::uint64_t launch) const;
-    void leave(CudaStream& stream) noexcept;
+    StreamList& streams() { return streams_; }
+    PeerAccess& peers() { return peers_; }
+    const PeerAccess& peers() const { return peers_; }
 
 private:
+    std::shared_ptr<Stream> make_stream(bool blocking, int priority) override;
     int attribute(int number) const;
-    std::vector<std::shared_ptr<CudaStream>> all_streams();
-    int free_slot();
 
     int ordinal_;
     CuDevice device_ = 0;
-    CuContext context_ = nullptr;
+    mutable GpuContext context_;
     Attributes attributes_;
     CudaMemory memory_;
-    mutable std::mutex mutex_;
+    PeerAccess peers_;
+    StreamList streams_;
     std::shared_ptr<CudaStream> default_stream_;
-    std::vector<std::weak_ptr<CudaStream>> streams_;  // by slot
-    std::vector<CudaStream*> slots_;
+    mutable std::mutex mutex_;
     std::vector<std::shared_ptr<const KernelDebug>> kernels_;  // that report, by number
     std::atomic<std::uint64_t> launches_{0};
 };

@@ -25,9 +25,11 @@ CudaKernel::CudaKernel(CudaDevice& device, const Artifact& artifact, std::shared
     reports = artifact.reports;
     coarse = artifact.coarse;
     debug = std::move(source);
+    label = interned(debug->name);
     const Driver& cu = driver();
     const ContextScope scope(device.context());
-    check(cu.module_load_data(&module_, artifact.object.data()), "cuModuleLoadData");
+    const auto load = [&] { return cu.module_load_data(&module_, artifact.object.data()); };
+    check(device.memory().with_memory(load), "cuModuleLoadData");
     check(cu.module_get_function(&function, module_, kDeviceEntry), "cuModuleGetFunction");
     check(cu.func_get_attribute(&registers, kRegisters, function), "cuFuncGetAttribute");
     check(cu.func_get_attribute(&local_bytes, kLocalBytes, function), "cuFuncGetAttribute");
@@ -46,10 +48,7 @@ CudaKernel::CudaKernel(CudaDevice& device, const Artifact& artifact, std::shared
 }
 
 CudaKernel::~CudaKernel() {
-    CuContext popped = nullptr;
-    if (driver().ctx_push_current(device_.context()) != kSuccess) return;
-    driver().module_unload(module_);
-    driver().ctx_pop_current(&popped);
+    if (const CleanupScope scope(device_.context()); scope) driver().module_unload(module_);
 }
 
 }  // namespace treadle::device::cuda

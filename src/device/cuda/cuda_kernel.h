@@ -16,8 +16,9 @@ public:
     CuFunction function = nullptr;
     bool coarse = false;  // runs kCoarse blocks in one
     bool meets_grid = false;
-    bool reports = false;  // may tell the host something
-    int number = 0;        // of those that report
+    bool reports = false;      // may tell the host something
+    int number = 0;            // of those that report
+    const std::string* label;  // the name, for as long as the process lives
 
 private:
     CudaDevice& device_;

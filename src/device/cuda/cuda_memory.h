@@ -10,15 +10,17 @@
 
 #include "device/cuda/driver.h"
 #include "device/device.h"
+#include "device/memory_report.h"
 #include "device/size_classes.h"
 
 namespace treadle::device::cuda {
 
 class CudaDevice;
 
-// Streams have bits of their own; those beyond the 63rd share the last one.
-constexpr int kStreamBits = 64;
-constexpr std::uint64_t kSharedBit = std::uint64_t{1} << (kStreamBits - 1);
+// Streams have bits of their own. Those for which there is none share one, and those of other GPUs another.
+constexpr int kPeerSlot = 62;
+constexpr int kSharedSlot = 63;
+constexpr std::uint64_t kBitsOfSeveral = std::uint64_t{3} << kPeerSlot;
 
 class CudaBlock final : public Storage {
 public:
@@ -30,6 +32,9 @@ public:
         size_bytes_ = size_bytes;
         revive();
     }
+    CudaDevice& device() const { return device_; }
+    // Whether another GPU may still use it.
+    bool was_lent() const { return (earlier_.load(std::memory_order_relaxed) >> kPeerSlot & 1) != 0; }
     // Streams, by their bits, that a stream has to wait for before it may use the block for the first time.
     std::uint64_t note_use(std::uint64_t stream);  // the streams to wait for
     void end_of_use();
@@ -49,14 +54,18 @@ public:
     StorageRef allocate(std::size_t size_bytes);
     void give_back(CudaBlock* block) noexcept;
     MemoryUse use() const;
-    void release_cached();
+    std::size_t free_bytes() const;
+    std::size_t release_cached();  // bytes that were given back
+    // Runs a call of the driver; where that needs memory, once more after giving back what is kept.
+    CuResult with_memory(const std::function<CuResult()>& call);
+    // What an allocation that failed is told. given_back_bytes: by this allocation.
+    Error failure(std::size_t size_bytes, std::size_t given_back_bytes) const;
 
 private:
-    CuPointer take(std::size_t size_bytes);
-
     CudaDevice& device_;
     mutable std::mutex mutex_;
     std::array<std::vector<CudaBlock*>, kSizeClasses> free_;
+    BlockList<CudaBlock> blocks_;
     MemoryUse use_;
 };
 

@@ -52,10 +52,8 @@ std::shared_ptr<Module> Module::load(const std::string& image) {
 }
 
 Module::~Module() {
-    CuContext popped = nullptr;
-    if (module_ == nullptr || driver().ctx_push_current(device_.context()) != kSuccess) return;
-    driver().module_unload(module_);
-    driver().ctx_pop_current(&popped);
+    if (module_ == nullptr) return;
+    if (const CleanupScope scope(device_.context()); scope) driver().module_unload(module_);
 }
 
 std::pair<std::uint64_t, std::size_t> Module::global(const std::string& name) const {
@@ -68,7 +66,7 @@ std::pair<std::uint64_t, std::size_t> Module::global(const std::string& name) co
 }
 
 ForeignKernel::ForeignKernel(std::shared_ptr<Module> module, const std::string& name)
-    : module_(std::move(module)), name_(name) {
+    : module_(std::move(module)), name_(name), label_(interned(name)) {
     const ContextScope scope(device().context());
     const CuResult result = driver().module_get_function(&function_, module_->raw(), name.c_str());
     if (result != kSuccess) {
@@ -106,6 +104,7 @@ void launch(const ForeignKernel& kernel, Stream& stream, const ForeignLaunch& la
     const ContextScope scope(kernel.device().context());
     auto& own = static_cast<CudaStream&>(stream);
     own.use(launch.uses);
+    kernel.device().context().note_launch(kernel.label(), own.raw());
     if (launch.shared_bytes > kSharedWithoutAsking &&
         kernel.attribute(kMaxDynamicShared) < static_cast<int>(launch.shared_bytes))
         kernel.set_attribute(kMaxDynamicShared, static_cast<int>(launch.shared_bytes));

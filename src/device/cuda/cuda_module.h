@@ -54,10 +54,12 @@ public:
     int occupancy(int threads, std::size_t shared_bytes) const;
     CudaDevice& device() const { return module_->device(); }
     CuFunction raw() const { return function_; }
+    const std::string* label() const { return label_; }
 
 private:
     std::shared_ptr<Module> module_;
     std::string name_;
+    const std::string* label_;  // the name, for as long as the process lives
     CuFunction function_ = nullptr;
     std::vector<Parameter> parameters_;
     bool knows_parameters_ = false;

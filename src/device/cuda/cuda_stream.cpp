@@ -1,7 +1,6 @@
 #include "device/cuda/cuda_stream.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
@@ -9,12 +8,10 @@
 #include "base/error.h"
 #include "base/small_vector.h"
 #include "device/cuda/cuda_device.h"
-#include "device/reports.h"
+#include "device/cuda/cuda_event.h"
 
 namespace treadle::device::cuda {
 namespace {
-
-constexpr unsigned kMappedHostMemory = 2;
 
 std::uint64_t patience_ns() {
     static const std::uint64_t limit = [] {
@@ -25,62 +22,102 @@ std::uint64_t patience_ns() {
     return limit;
 }
 
+// Work given to second from now on comes after what first has. Events belong to the GPU of the stream that they are
+// recorded in.
+void order(const CudaDevice& device, CuStream first, const CudaDevice& later, CuStream second) {
+    CuEvent event = nullptr;
+    {
+        const ContextScope scope(device.context());
+        check(driver().event_create(&event, kEventWithoutTime), "cuEventCreate");
+        check(driver().event_record(event, first), "cuEventRecord");
+    }
+    const ContextScope scope(later.context());
+    check(driver().stream_wait_event(second, event, 0), "cuStreamWaitEvent");
+    driver().event_destroy(event);
+}
+
+[[noreturn]] void refuse_peer(const CudaDevice& device, const CudaDevice& owner) {
+    const std::string own = std::to_string(device.index());
+    const std::string other = std::to_string(owner.index());
+    const std::string way = device.peers().is_possible(owner.index())
+                                ? "copy it, or let GPU " + own + " reach it: treadle.core.Device(" + other +
+                                      ").memory_resource.peer_accessible_by = [" + own + "]"
+                                : "copy it (GPU " + own + " cannot reach it)";
+    throw_device_error("CUDA_ERROR_INVALID_VALUE", "[stream] expected memory of the stream's GPU " + own +
+                                                       ", got an array on GPU " + other + ": " + way);
+}
+
+// The GPU whose pool an address is of; null for other memory.
+const CudaDevice* owner_of(const void* address, std::span<Storage* const> uses) {
+    for (const Storage* storage : uses) {
+        const auto* begin = static_cast<const char*>(storage->data());
+        if (storage->owner() != nullptr && address >= begin && address < begin + storage->size_bytes())
+            return static_cast<const CudaDevice*>(storage->owner());
+    }
+    return nullptr;
+}
+
 }  // namespace
 
-CudaStream::CudaStream(CudaDevice& device, CuStream stream, int slot, bool owned)
-    : device_(device), stream_(stream), slot_(slot), owned_(owned) {}
+bool poll(std::chrono::milliseconds limit, const std::function<bool()>& done) {
+    using Clock = std::chrono::steady_clock;
+    const auto begin = Clock::now();
+    auto pause = std::chrono::microseconds(20);
+    while (!done()) {
+        const auto spent = Clock::now() - begin;
+        if (spent > limit) return false;
+        if (spent < std::chrono::microseconds(200)) continue;
+        std::this_thread::sleep_for(pause);
+        pause = std::min(2 * pause, std::chrono::microseconds(500));
+    }
+    return true;
+}
+
+CudaStream::CudaStream(CudaDevice& device, CuStream stream, int slot, bool owned, std::shared_ptr<StreamReport> report)
+    : device_(device), stream_(stream), slot_(slot), owned_(owned), report_(std::move(report)) {}
 
 CudaStream::~CudaStream() {
-    const Driver& cu = driver();
-    CuContext popped = nullptr;
-    if (cu.ctx_push_current(device_.context()) != kSuccess) return;
-    // Its bit is given to another stream, and its report to the system: both must be out of use.
-    if (owned_) cu.stream_synchronize(stream_);
-    device_.leave(*this);
-    if (report_ != nullptr) cu.mem_free_host(report_);
-    if (scratch_ != 0) cu.mem_free(scratch_);
-    if (owned_) cu.stream_destroy(stream_);
-    cu.ctx_pop_current(&popped);
+    const CleanupScope scope(device_.context());
+    if (!scope) return;
+    device_.streams().leave(*this);
+    // Work in flight goes on.
+    if (owned_) driver().stream_destroy(stream_);
 }
 
 std::uint64_t CudaStream::handle() const { return reinterpret_cast<std::uint64_t>(stream_); }
 
-// Work given to second from now on comes after what first has. 1 is another name of the legacy default stream.
-void CudaStream::order(CuStream first, CuStream second) const {
-    const auto plain = [](CuStream stream) { return reinterpret_cast<std::uint64_t>(stream) == 1 ? nullptr : stream; };
+void CudaStream::order_before(const CudaStream& later) const { order(device_, stream_, later.device_, later.stream_); }
+
+// 1 is another name of the legacy default stream.
+void CudaStream::order_with(std::uint64_t first, std::uint64_t second) const {
+    const auto plain = [](std::uint64_t handle) { return handle == 1 ? 0 : handle; };
     if (plain(first) == plain(second)) return;
-    const ContextScope scope(device_.context());
-    CudaDevice::order(first, second);
+    order(device_, reinterpret_cast<CuStream>(first), device_, reinterpret_cast<CuStream>(second));
 }
 
-void CudaStream::wait_for_handle(std::uint64_t handle) { order(reinterpret_cast<CuStream>(handle), stream_); }
-void CudaStream::order_handle_after(std::uint64_t handle) { order(stream_, reinterpret_cast<CuStream>(handle)); }
+void CudaStream::wait_for_handle(std::uint64_t handle) { order_with(handle, this->handle()); }
+void CudaStream::order_handle_after(std::uint64_t handle) { order_with(this->handle(), handle); }
 
 void CudaStream::use(std::span<Storage* const> uses) {
     std::uint64_t others = 0;
     const std::uint64_t own = std::uint64_t{1} << slot_;
     for (Storage* storage : uses) {
-        if (storage->owner() == &device_) {
-            others |= static_cast<CudaBlock*>(storage)->note_use(own);
-        } else if (storage->owner() != nullptr) {
-            throw_device_error("CUDA_ERROR_INVALID_VALUE",
-                               "[stream] expected memory of the stream's GPU, got an array on another GPU: copy it");
+        if (storage->owner() == nullptr) continue;
+        auto& block = static_cast<CudaBlock&>(*storage);
+        if (&block.device() == &device_) {
+            others |= block.note_use(own);
+            continue;
         }
+        if (!device_.peers().is_enabled(block.device())) refuse_peer(device_, block.device());
+        use_of_peer(block);
     }
-    if (others != 0) device_.order_after(stream_, others);
+    if (others != 0) device_.streams().order_after(*this, others);
 }
 
-DeviceReport* CudaStream::report() {
-    const std::lock_guard lock(mutex_);
-    if (report_ == nullptr) {
-        void* memory = nullptr;
-        check(driver().mem_host_alloc(&memory, sizeof(DeviceReport), kMappedHostMemory), "cuMemHostAlloc");
-        std::memset(memory, 0, offsetof(DeviceReport, prints));
-        report_ = static_cast<DeviceReport*>(memory);
-        check(driver().mem_alloc(&scratch_, sizeof(DeviceScratch)), "cuMemAlloc");
-        check(driver().memset_async(scratch_, 0, sizeof(DeviceScratch), stream_), "cuMemsetD8Async");
-    }
-    return report_;
+void CudaStream::use_of_peer(CudaBlock& block) {
+    device_.peers().visit(block.device());
+    const std::uint64_t others = block.note_use(std::uint64_t{1} << kPeerSlot);
+    if (others != 0) block.device().streams().order_after(*this, others);
 }
 
 // All blocks of a grid that meets must be on the GPU at once.
@@ -104,12 +141,13 @@ void CudaStream::launch(const Launch& launch) {
     const Driver& cu = driver();
     const ContextScope scope(device_.context());
     use(launch.uses);
+    device_.context().note_launch(kernel.label, stream_);
     LaunchTail tail{};
     tail.grid_x = static_cast<std::uint64_t>(launch.grid[0]);
     if (kernel.reports || kernel.meets_grid) {
-        tail.report = report();
+        tail.report = report_->memory(stream_);
         tail.launch = device_.next_launch(kernel.number);
-        tail.scratch = reinterpret_cast<DeviceScratch*>(scratch_);
+        tail.scratch = report_->scratch();
         tail.patience_ns = patience_ns();
     }
     SmallVector<std::uint64_t, 64> words(launch.params.size() + kTailWords);
@@ -132,9 +170,17 @@ void CudaStream::launch(const Launch& launch) {
     }
     std::size_t size_bytes = 8 * words.size();
     void* extra[] = {reinterpret_cast<void*>(1), words.begin(), reinterpret_cast<void*>(2), &size_bytes, nullptr};
-    const CuResult result = cu.launch_kernel(kernel.function, grid_x, extent(launch.grid, 1), extent(launch.grid, 2),
-                                             extent(launch.block, 0), extent(launch.block, 1), extent(launch.block, 2),
-                                             static_cast<unsigned>(shared), stream_, nullptr, extra);
+    const auto start = [&] {
+        return cu.launch_kernel(kernel.function, grid_x, extent(launch.grid, 1), extent(launch.grid, 2),
+                                extent(launch.block, 0), extent(launch.block, 1), extent(launch.block, 2),
+                                static_cast<unsigned>(shared), stream_, nullptr, extra);
+    };
+    CuResult result = start();
+    // Local arrays get their memory when a kernel that has them first runs.
+    if (result == kOutOfMemory) {
+        device_.memory().release_cached();
+        result = start();
+    }
     // Only code that the kernel links has a limit of its own.
     const int threads = launch.block[0] * launch.block[1] * launch.block[2];
     if (result != kSuccess && threads > kernel.max_threads) {
@@ -150,31 +196,41 @@ void CudaStream::copy(void* to, const void* from, std::size_t size_bytes, std::s
     if (size_bytes == 0) return;
     SmallVector<Storage*, 4> own;
     for (Storage* storage : uses) {
-        const Device* owner = storage->owner();
-        if (owner == nullptr || owner == &device_) {
+        if (storage->owner() == nullptr || storage->owner() == &device_) {
             own.push_back(storage);
             continue;
         }
-        // Memory of another GPU: what that one still does to it comes first, and nothing is noted there to wait for us.
-        const ContextScope scope(static_cast<const CudaDevice*>(owner)->context());
-        check(driver().ctx_synchronize(), "cuCtxSynchronize");
+        // Copies reach every GPU. What the other one still does to its memory comes first.
+        auto& block = static_cast<CudaBlock&>(*storage);
+        block.device().streams().order_after_all(*this);
+        use_of_peer(block);
     }
     const ContextScope scope(device_.context());
     use({own.begin(), own.size()});
-    check(
-        driver().memcpy_async(reinterpret_cast<CuPointer>(to), reinterpret_cast<CuPointer>(from), size_bytes, stream_),
-        "cuMemcpyAsync");
+    const CudaDevice* const target = owner_of(to, uses);
+    const CudaDevice* const source = owner_of(from, uses);
+    const auto into = reinterpret_cast<CuPointer>(to);
+    const auto out_of = reinterpret_cast<CuPointer>(from);
+    if (target != source && target != nullptr && source != nullptr) {
+        target->context().check_usable();
+        source->context().check_usable();
+        check(
+            driver().memcpy_peer_async(into, target->context().raw, out_of, source->context().raw, size_bytes, stream_),
+            "cuMemcpyPeerAsync");
+    } else {
+        check(driver().memcpy_async(into, out_of, size_bytes, stream_), "cuMemcpyAsync");
+    }
 }
 
 void CudaStream::host(std::function<void()> work, std::span<Storage* const> uses) {
     struct Call {
         std::function<void()> work;
         std::vector<StorageRef> keeps;
-        CudaStream* stream;
+        std::shared_ptr<StreamReport> report;
     };
     auto call = std::make_unique<Call>();
     call->work = std::move(work);
-    call->stream = this;
+    call->report = report_;
     for (Storage* storage : uses) {
         storage->retain();
         call->keeps.emplace_back(storage);
@@ -186,8 +242,7 @@ void CudaStream::host(std::function<void()> work, std::span<Storage* const> uses
         try {
             own->work();
         } catch (...) {
-            const std::lock_guard lock(own->stream->mutex_);
-            if (!own->stream->fault_) own->stream->fault_ = std::current_exception();
+            own->report->keep(std::current_exception());
         }
     };
     check(driver().launch_host_func(stream_, run, call.get()), "cuLaunchHostFunc");
@@ -216,19 +271,22 @@ bool CudaStream::query() const {
     return true;
 }
 
-// Most work ends soon: asking costs less than being woken up.
 bool CudaStream::wait_for(std::chrono::milliseconds limit) {
-    using Clock = std::chrono::steady_clock;
-    const auto begin = Clock::now();
-    auto pause = std::chrono::microseconds(20);
-    while (!query()) {
-        const auto spent = Clock::now() - begin;
-        if (spent > limit) return false;
-        if (spent < std::chrono::microseconds(200)) continue;
-        std::this_thread::sleep_for(pause);
-        pause = std::min(2 * pause, std::chrono::microseconds(500));
-    }
-    return true;
+    return poll(limit, [&] { return query(); });
+}
+
+int CudaStream::priority() const {
+    const ContextScope scope(device_.context());
+    int value = 0;
+    check(driver().stream_get_priority(stream_, &value), "cuStreamGetPriority");
+    return value;
+}
+
+bool CudaStream::is_blocking() const {
+    const ContextScope scope(device_.context());
+    unsigned flags = 0;
+    check(driver().stream_get_flags(stream_, &flags), "cuStreamGetFlags");
+    return (flags & kNonBlocking) == 0;
 }
 
 void CudaStream::synchronize() {
@@ -236,107 +294,7 @@ void CudaStream::synchronize() {
         const ContextScope scope(device_.context());
         check(driver().stream_synchronize(stream_), "cuStreamSynchronize");
     }
-    deliver();
-}
-
-std::vector<Printed> CudaStream::take_lines() {
-    std::vector<std::pair<std::uint64_t, Printed>> found;
-    const std::uint64_t end = std::min<std::uint64_t>(report_->print_cursor, DeviceReport::kPrintWords);
-    constexpr std::uint64_t kHead = sizeof(PrintLine) / 8;
-    for (std::uint64_t at = 0; at + kHead <= end;) {
-        PrintLine line{};
-        std::memcpy(&line, report_->prints + at, sizeof line);
-        const std::uint64_t count = line.text_and_values & 0xffffffff;
-        if (at + kHead + count > end) break;
-        const std::uint64_t* values = report_->prints + at + kHead;
-        found.emplace_back(line.launch, Printed{device_.kernel_of(line.launch),
-                                                static_cast<std::int64_t>(line.text_and_values >> 32),
-                                                static_cast<std::int64_t>(line.block),
-                                                static_cast<std::int64_t>(line.thread),
-                                                {values, values + count}});
-        at += kHead + count;
-    }
-    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
-        if (a.first != b.first) return a.first < b.first;
-        return a.second.block != b.second.block ? a.second.block < b.second.block : a.second.thread < b.second.thread;
-    });
-    std::vector<Printed> lines;
-    for (auto& [launch, line] : found) lines.push_back(std::move(line));
-    return lines;
-}
-
-void CudaStream::deliver() {
-    std::vector<Printed> lines;
-    std::exception_ptr fault;
-    {
-        const std::lock_guard lock(mutex_);
-        std::swap(fault, fault_);
-        if (report_ != nullptr && report_->print_cursor != 0) {
-            lines = take_lines();
-            if (report_->print_cursor > DeviceReport::kPrintWords && !fault)
-                fault = std::make_exception_ptr(
-                    Error(ErrorKind::Memory, "kernels printed more between two waits than the " +
-                                                 std::to_string(DeviceReport::kPrintWords * 8 >> 20) +
-                                                 " MiB that are kept for it: later lines are lost"));
-            // Taken lines are over: what is left of them is not to be read again.
-            std::memset(report_->prints, 0,
-                        8 * std::min<std::uint64_t>(report_->print_cursor, DeviceReport::kPrintWords));
-            report_->print_cursor = 0;
-        }
-        if (report_ != nullptr && report_->launch != 0) {
-            const std::shared_ptr<const KernelDebug> debug = device_.kernel_of(report_->launch);
-            FaultRecord record{report_->line, report_->axis, report_->index, report_->rank, {}, {}, {}};
-            std::copy_n(report_->shape, FaultRecord::kMostAxes, record.shape);
-            std::copy_n(report_->block, 3, record.block);
-            std::copy_n(report_->thread, 3, record.thread);
-            if (!fault) fault = fault_error(record, debug.get());
-            report_->launch = 0;
-            const ContextScope scope(device_.context());
-            constexpr std::size_t kFaults = offsetof(DeviceScratch, fault_launch);
-            check(driver().memset_async(scratch_ + kFaults, 0, sizeof(DeviceScratch) - kFaults, stream_),
-                  "cuMemsetD8Async");
-        }
-    }
-    if (!lines.empty() && print_sink() != nullptr) print_sink()(lines);
-    if (fault) std::rethrow_exception(fault);
-}
-
-CudaEvent::CudaEvent(CudaDevice& device) : device_(device) {
-    const ContextScope scope(device.context());
-    check(driver().event_create(&event_, 0), "cuEventCreate");
-}
-
-CudaEvent::~CudaEvent() { driver().event_destroy(event_); }
-
-bool CudaEvent::query() const {
-    const ContextScope scope(device_.context());
-    const CuResult result = driver().event_query(event_);
-    if (result == kNotReady) return false;
-    check(result, "cuEventQuery");
-    return true;
-}
-
-void CudaEvent::synchronize() {
-    {
-        const ContextScope scope(device_.context());
-        check(driver().event_synchronize(event_), "cuEventSynchronize");
-    }
-    // Faults and prints are taken where no kernel writes any.
-    const std::shared_ptr<CudaStream> from = stream.lock();
-    if (from != nullptr && from->query()) from->deliver();
-}
-
-double CudaEvent::elapsed_ms(const Event& since) const {
-    const auto& first = static_cast<const CudaEvent&>(since);
-    const ContextScope scope(device_.context());
-    for (const CudaEvent* event : {&first, this}) {
-        if (!event->recorded)
-            throw_device_error("CUDA_ERROR_INVALID_HANDLE", "[elapsed time] the event was never recorded");
-        if (!event->query()) throw_device_error("CUDA_ERROR_NOT_READY", "[elapsed time] the event is not done yet");
-    }
-    float milliseconds = 0;
-    check(driver().event_elapsed_time(&milliseconds, first.event_, event_), "cuEventElapsedTime");
-    return static_cast<double>(milliseconds);
+    report_->deliver(stream_);
 }
 
 }  // namespace treadle::device::cuda

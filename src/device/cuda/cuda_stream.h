@@ -1,22 +1,26 @@
-// Streams and events of a GPU: the driver's own.
+// Streams of a GPU: the driver's own. One that nobody holds any more leaves its work to the device (CudaDevice::leave)
+// and waits for nothing.
 #pragma once
 
-#include <mutex>
-#include <vector>
+#include <memory>
 
-#include "base/cuda_kernel_abi.h"
 #include "device/cuda/cuda_kernel.h"
+#include "device/cuda/cuda_memory.h"
 #include "device/cuda/driver.h"
+#include "device/cuda/stream_report.h"
 #include "device/device.h"
 
 namespace treadle::device::cuda {
 
 class CudaDevice;
 
+// Asks until the answer is yes or the time is over. Most work ends soon: asking costs less than being woken up.
+bool poll(std::chrono::milliseconds limit, const std::function<bool()>& done);
+
 class CudaStream final : public Stream {
 public:
     // slot: which bit stands for the stream in what blocks of memory remember.
-    CudaStream(CudaDevice& device, CuStream stream, int slot, bool owned);
+    CudaStream(CudaDevice& device, CuStream stream, int slot, bool owned, std::shared_ptr<StreamReport> report);
     ~CudaStream() override;
 
     void launch(const Launch& launch) override;
@@ -28,46 +32,32 @@ public:
     bool query() const override;
     bool wait_for(std::chrono::milliseconds limit) override;
     std::uint64_t handle() const override;
+    int priority() const override;
+    bool is_blocking() const override;
     void wait_for_handle(std::uint64_t handle) override;
     void order_handle_after(std::uint64_t handle) override;
 
     int slot() const { return slot_; }
     CuStream raw() const { return stream_; }
-    // What kernels printed is shown, and the first fault thrown. The stream's work must be done.
-    void deliver();
-    // Notes that the stream's next work uses this memory. Throws Error(Device) for memory of another GPU.
+    CudaDevice& device() const { return device_; }
+    // What another stream, perhaps of another GPU, is given from now on comes after this one's work.
+    void order_before(const CudaStream& later) const;
+    bool is_owned() const { return owned_; }
+    const std::shared_ptr<StreamReport>& report() const { return report_; }
+    // Notes that the stream's next work uses this memory. Throws Error(Device) for memory of a GPU that the stream's
+    // does not reach.
     void use(std::span<Storage* const> uses);
 
 private:
-    void order(CuStream first, CuStream second) const;
-    DeviceReport* report();
-    std::vector<Printed> take_lines();
+    void order_with(std::uint64_t first, std::uint64_t second) const;
+    void use_of_peer(CudaBlock& block);
     void check_cooperative(const CudaKernel& kernel, const Launch& launch, std::size_t shared_bytes) const;
 
     CudaDevice& device_;
     CuStream stream_;
     int slot_;
     bool owned_;
-    std::mutex mutex_;
-    DeviceReport* report_ = nullptr;
-    CuPointer scratch_ = 0;  // a DeviceScratch
-    std::exception_ptr fault_;
-};
-
-class CudaEvent final : public Event {
-public:
-    explicit CudaEvent(CudaDevice& device);
-    ~CudaEvent() override;
-    bool query() const override;
-    void synchronize() override;
-    double elapsed_ms(const Event& since) const override;
-    CuEvent raw() const { return event_; }
-    bool recorded = false;
-    std::weak_ptr<CudaStream> stream;  // where it was recorded last
-
-private:
-    CudaDevice& device_;
-    CuEvent event_ = nullptr;
+    std::shared_ptr<StreamReport> report_;
 };
 
 }  // namespace treadle::device::cuda

@@ -1,10 +1,12 @@
 #include "device/cuda/driver.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include <dlfcn.h>
 
 #include "base/error.h"
+#include "device/cuda/context.h"
 
 namespace treadle::device::cuda {
 namespace {
@@ -16,7 +18,22 @@ struct Loaded {
     DriverState state;
 };
 
-Loaded load() {
+// CUDA's runtime and driver look at CUDA_VISIBLE_DEVICES: numbers and UUIDs of GPUs, of which those behind the first
+// bad one count as well as nothing. Empty where it is not set or names as many GPUs as there are.
+std::string hidden_by_setting(int visible) {
+    const char* setting = std::getenv("CUDA_VISIBLE_DEVICES");
+    if (setting == nullptr) return {};
+    const std::string given = setting;
+    const auto named = given.empty() ? 0 : 1 + std::count(given.begin(), given.end(), ',');
+    const std::string what = "CUDA_VISIBLE_DEVICES is '" + given + "'";
+    if (given.empty() || given == "-1") return visible == 0 ? what + ", which hides every GPU" : std::string();
+    if (named <= visible) return {};
+    return what + ": expected numbers or UUIDs of GPUs of this machine, got " + std::to_string(named) + " of which " +
+           std::to_string(visible) + (visible == 1 ? " is" : " are") +
+           " usable; the list ends at the first that is not";
+}
+
+Loaded load_usable() {
     Loaded loaded;
     const char* named = std::getenv("TREADLE_CUDA_DRIVER");
     const std::string library = named != nullptr && *named != '\0' ? named : "libcuda.so.1";
@@ -42,11 +59,11 @@ Loaded load() {
         return functions.get_error_name(result, &text) == kSuccess && text != nullptr ? std::string(text)
                                                                                       : std::to_string(result);
     };
+    functions.driver_get_version(&loaded.state.version);
     if (const CuResult result = functions.init(0); result != kSuccess) {
         loaded.state.problem = "the NVIDIA driver does not start: " + name(result);
         return loaded;
     }
-    functions.driver_get_version(&loaded.state.version);
     if (loaded.state.version < kOldest) {
         loaded.state.problem = "the NVIDIA driver is too old: expected CUDA 11.8 or newer, got " +
                                std::to_string(loaded.state.version / 1000) + "." +
@@ -59,6 +76,14 @@ Loaded load() {
     }
     if (loaded.state.devices == 0) loaded.state.problem = "the NVIDIA driver finds no GPU";
     loaded.state.usable = loaded.state.devices > 0;
+    return loaded;
+}
+
+Loaded load() {
+    Loaded loaded = load_usable();
+    if (loaded.state.version == 0) return loaded;
+    loaded.state.hidden = hidden_by_setting(loaded.state.devices);
+    if (!loaded.state.usable && !loaded.state.hidden.empty()) loaded.state.problem += "; " + loaded.state.hidden;
     return loaded;
 }
 
@@ -90,31 +115,10 @@ void check(CuResult result, const char* call) {
     const char* text = nullptr;
     std::string message = "[" + std::string(call) + "] ";
     if (loaded().functions.get_error_string(result, &text) == kSuccess && text != nullptr) message += text;
-    // These leave the context unusable, and with it all of the process that uses the GPU.
-    constexpr CuResult kSticky[] = {700, 714, 715, 716, 717, 718, 719, 710};
-    for (const CuResult sticky : kSticky) {
-        if (result == sticky)
-            message += "; the GPU can no longer be used in this process: arrays on it are lost, start it again";
-    }
+    if (GpuContext* const context = scope_context(); context != nullptr && breaks_context(result))
+        context->lose(result, message);
+    if (result == kOutOfMemory) throw Error(ErrorKind::Memory, error_name(result) + ": " + message);
     throw_device_error(error_name(result), message);
-}
-
-ContextScope::ContextScope(CuContext context) {
-    CuContext current = nullptr;
-    check(driver().ctx_get_current(&current), "cuCtxGetCurrent");
-    if (current == context) return;
-    if (current == nullptr) {
-        // A thread without any context keeps this one, as it would with CUDA's runtime: later calls find it.
-        check(driver().ctx_set_current(context), "cuCtxSetCurrent");
-        return;
-    }
-    check(driver().ctx_push_current(context), "cuCtxPushCurrent");
-    pushed_ = true;
-}
-
-ContextScope::~ContextScope() {
-    CuContext popped = nullptr;
-    if (pushed_) driver().ctx_pop_current(&popped);
 }
 
 }  // namespace treadle::device::cuda

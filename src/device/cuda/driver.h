@@ -23,6 +23,9 @@ inline constexpr CuResult kSuccess = 0;
 inline constexpr CuResult kOutOfMemory = 2;
 inline constexpr CuResult kDeinitialized = 4;
 inline constexpr CuResult kNotReady = 600;
+// The driver's flags.
+inline constexpr unsigned kNonBlocking = 1;
+inline constexpr unsigned kEventWithoutTime = 2;
 
 struct Driver {
 #define TREADLE_CUDA(member, symbol, parameters) CuResult(*member) parameters = nullptr;
@@ -38,25 +41,15 @@ struct DriverState {
     int version = 0;  // 13000 for 13.0
     int devices = 0;
     std::string problem;  // empty where usable
+    std::string hidden;   // what CUDA_VISIBLE_DEVICES has to do with it, where it hides GPUs that it should not
 };
 const DriverState& driver_state();
 // Throws Error(Device) with the problem where it is not usable.
 const Driver& driver();
 
-// Throws Error(Device), or Error(Memory), with the driver's name for the result.
+// Throws Error(Device), or Error(Memory), with the driver's name for the result. Errors that break contexts mark the
+// one of the scope as lost (context.h).
 void check(CuResult result, const char* call);
 std::string error_name(CuResult result);
-
-// Makes a context current for a scope, and the one before it afterwards.
-class ContextScope {
-public:
-    explicit ContextScope(CuContext context);
-    ~ContextScope();
-    ContextScope(const ContextScope&) = delete;
-    ContextScope& operator=(const ContextScope&) = delete;
-
-private:
-    bool pushed_ = false;
-};
 
 }  // namespace treadle::device::cuda

@@ -1,7 +1,10 @@
 // A driver without a GPU: every function of src/device/cuda/driver.def, with memory of the host and kernels that do
 // nothing. Tests of the CUDA device load it with TREADLE_CUDA_DRIVER. Calls are written to the file that FAKE_CUDA_LOG
-// names, one a line; FAKE_CUDA_FAIL="cuMemAlloc_v2:2:3" lets the third call of a function give error 2, and from then on.
+// names, one a line; FAKE_CUDA_FAIL="cuMemAlloc_v2:2:3" lets the third call of a function give error 2, and from then on;
+// "cuMemAlloc_v2:2:3:1" that one only. FAKE_CUDA_BREAK, in the same form, lets a call break its context: all later ones that
+// need it give the error.
 #include <algorithm>
+#include <atomic>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
@@ -16,9 +19,14 @@ namespace {
 std::mutex mutex;
 thread_local void* current = nullptr;
 std::uintptr_t next_handle = 0x1000;
-std::map<std::string, int> calls;
+std::map<void*, int> broken_contexts;
 std::size_t allocated = 0;
 std::map<std::uint64_t, std::size_t> blocks;
+struct StreamFacts {
+    unsigned flags = 0;
+    int priority = 0;
+};
+std::map<void*, StreamFacts> streams;
 
 FILE* log_file() {
     static FILE* const file = [] {
@@ -28,13 +36,32 @@ FILE* log_file() {
     return file;
 }
 
+// "name:error:first:times" of an environment variable, and how often the function was called.
+struct Plan {
+    explicit Plan(const char* variable) {
+        const char* text = std::getenv(variable);
+        if (text == nullptr) return;
+        const char* colon = std::strchr(text, ':');
+        name.assign(text, colon);
+        std::sscanf(colon + 1, "%d:%d:%d", &error, &first, &times);
+    }
+    bool is_due(const char* called) {
+        if (name != called) return false;
+        ++calls;
+        return calls >= first && calls - first < times;
+    }
+    std::string name;
+    int error = 0;
+    int first = 1;
+    int times = 1 << 30;
+    int calls = 0;
+};
+
 // Notes the call; gives the error that was asked for, else 0.
 int note(const char* name, const char* format = "", ...) {
     const std::lock_guard lock(mutex);
-    static const std::string failing = [] {
-        const char* text = std::getenv("FAKE_CUDA_FAIL");
-        return std::string(text != nullptr ? text : "");
-    }();
+    static Plan failing("FAKE_CUDA_FAIL");
+    static Plan breaking("FAKE_CUDA_BREAK");
     if (FILE* file = log_file(); file != nullptr) {
         std::fprintf(file, "%s", name);
         std::va_list arguments;
@@ -44,13 +71,11 @@ int note(const char* name, const char* format = "", ...) {
         std::fprintf(file, "\n");
         std::fflush(file);
     }
-    if (failing.empty()) return 0;
-    const std::size_t colon = failing.find(':');
-    if (failing.substr(0, colon) != name) return 0;
-    int error = 0;
-    int first = 1;
-    std::sscanf(failing.c_str() + colon + 1, "%d:%d", &error, &first);
-    return ++calls[name] >= first ? error : 0;
+    const auto broken = broken_contexts.find(current);
+    if (broken != broken_contexts.end() && std::strncmp(name, "cuCtxP", 6) != 0) return broken->second;
+    // A kernel's fault is told later: the launch itself is accepted.
+    if (breaking.is_due(name)) broken_contexts[current] = breaking.error;
+    return failing.is_due(name) ? failing.error : 0;
 }
 
 void* handle() {
@@ -61,6 +86,12 @@ void* handle() {
 int number(const char* variable, int otherwise) {
     const char* text = std::getenv(variable);
     return text != nullptr ? std::atoi(text) : otherwise;
+}
+
+// FAKE_CUDA_BUSY=N: the first N questions whether work is done are answered with "not ready".
+bool busy() {
+    static std::atomic<int> left = number("FAKE_CUDA_BUSY", 0);
+    return left > 0 && left-- > 0;
 }
 
 }  // namespace
@@ -79,6 +110,9 @@ int cuGetErrorName(int error, const char** name) {
             : error == 1   ? "CUDA_ERROR_INVALID_VALUE"
             : error == 100 ? "CUDA_ERROR_NO_DEVICE"
             : error == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+            : error == 200 ? "CUDA_ERROR_INVALID_IMAGE"
+            : error == 222 ? "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"
+            : error == 719 ? "CUDA_ERROR_LAUNCH_FAILED"
                            : "CUDA_ERROR_UNKNOWN";
     return 0;
 }
@@ -167,23 +201,52 @@ int cuMemAllocManaged(Pointer* pointer, std::size_t size, unsigned) {
 }
 int cuMemGetInfo_v2(std::size_t* available, std::size_t* total) {
     *total = std::size_t{1} << 32;
-    *available = *total - allocated;
+    *available = static_cast<std::size_t>(number("FAKE_CUDA_MEMORY", 1 << 30)) - allocated;
     return 0;
 }
 int cuMemcpyAsync(Pointer to, Pointer from, std::size_t size, void* stream) {
     std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), size);
     return note("cuMemcpyAsync", " %zu %p", size, stream);
 }
+int cuDeviceCanAccessPeer(int* answer, int, int) {
+    *answer = number("FAKE_CUDA_PEERS", 1);
+    return 0;
+}
+int cuCtxEnablePeerAccess(void* context, unsigned) { return note("cuCtxEnablePeerAccess", " %p %p", current, context); }
+int cuCtxDisablePeerAccess(void* context) { return note("cuCtxDisablePeerAccess", " %p %p", current, context); }
+int cuMemcpyPeerAsync(Pointer to, void* target, Pointer from, void* source, std::size_t size, void* stream) {
+    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), size);
+    return note("cuMemcpyPeerAsync", " %p %p %zu %p", target, source, size, stream);
+}
 int cuMemsetD8Async(Pointer to, unsigned char value, std::size_t size, void* stream) {
     std::memset(reinterpret_cast<void*>(to), value, size);
     return note("cuMemsetD8Async", " %zu %p", size, stream);
 }
-int cuStreamCreateWithPriority(void** stream, unsigned flags, int) {
+int cuCtxGetStreamPriorityRange(int* least, int* most) {
+    *least = 0;
+    *most = -3;
+    return 0;
+}
+int cuStreamCreateWithPriority(void** stream, unsigned flags, int priority) {
     *stream = handle();
-    return note("cuStreamCreate", " %p %u", *stream, flags);
+    {
+        const std::lock_guard lock(mutex);
+        streams[*stream] = {flags, priority};
+    }
+    return note("cuStreamCreate", " %p %u %d", *stream, flags, priority);
+}
+int cuStreamGetPriority(void* stream, int* priority) {
+    const std::lock_guard lock(mutex);
+    *priority = streams[stream].priority;
+    return 0;
+}
+int cuStreamGetFlags(void* stream, unsigned* flags) {
+    const std::lock_guard lock(mutex);
+    *flags = streams[stream].flags;
+    return 0;
 }
 int cuStreamDestroy_v2(void* stream) { return note("cuStreamDestroy", " %p", stream); }
-int cuStreamQuery(void*) { return note("cuStreamQuery"); }
+int cuStreamQuery(void*) { return busy() ? 600 : note("cuStreamQuery"); }
 int cuStreamSynchronize(void* stream) { return note("cuStreamSynchronize", " %p", stream); }
 int cuStreamWaitEvent(void* stream, void* event, unsigned) { return note("cuStreamWaitEvent", " %p %p", stream, event); }
 int cuEventCreate(void** event, unsigned) {
@@ -192,7 +255,7 @@ int cuEventCreate(void** event, unsigned) {
 }
 int cuEventDestroy_v2(void*) { return note("cuEventDestroy"); }
 int cuEventRecord(void* event, void* stream) { return note("cuEventRecord", " %p %p", event, stream); }
-int cuEventQuery(void*) { return note("cuEventQuery"); }
+int cuEventQuery(void*) { return busy() ? 600 : note("cuEventQuery"); }
 int cuEventSynchronize(void*) { return note("cuEventSynchronize"); }
 int cuEventElapsedTime(float* milliseconds, void*, void*) {
     *milliseconds = 1.5F;
@@ -231,7 +294,8 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks_at_once, void*, int,
 }
 int cuLaunchKernel(void*, unsigned x, unsigned y, unsigned z, unsigned bx, unsigned by, unsigned bz, unsigned shared,
                    void* stream, void**, void** extra) {
-    if (log_file() == nullptr && std::getenv("FAKE_CUDA_FAIL") == nullptr) return 0;
+    if (log_file() == nullptr && std::getenv("FAKE_CUDA_FAIL") == nullptr && std::getenv("FAKE_CUDA_BREAK") == nullptr)
+        return 0;
     const auto* words = extra != nullptr ? static_cast<const std::uint64_t*>(extra[1]) : nullptr;
     const std::size_t count = extra != nullptr ? *static_cast<std::size_t*>(extra[3]) / 8 : 0;
     std::string text;
