@@ -11,9 +11,10 @@ import numpy as np
 
 from treadle import _treadle
 from treadle._array import ndarray
-from treadle._convert import from_host, to_host
-from treadle._records import element_name, is_record, numpy_dtype
-from treadle._types import default_float, dtype_name
+from treadle._bfloat16 import BFloat16
+from treadle._convert import from_host, from_object, to_host
+from treadle._records import element_name, is_record
+from treadle._types import common_name, default_float, dtype_name, is_floating
 from treadle.cuda._arrays import as_cuda_array, is_cuda_array
 
 
@@ -69,7 +70,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> nd
            [7, 7]])
     """
     if dtype is None:
-        dtype = fill_value.dtype if isinstance(fill_value, ndarray) else np.asarray(fill_value).dtype
+        dtype = fill_value.dtype if hasattr(fill_value, "dtype") else np.asarray(fill_value).dtype
     result = empty(shape, dtype, order)
     result._fill(fill_value)
     return result
@@ -139,8 +140,8 @@ def array(obj: Any, dtype: Any = None, copy: bool = True, order: str = "K", ndmi
     else:
         if _holds_device_arrays(obj):
             return stack([array(item, dtype) for item in obj])
-        host = np.asarray(obj) if dtype is None else np.asarray(obj, dtype=numpy_dtype(element_name(dtype)))
-        result = from_host(host)
+        dtype = obj.dtype if dtype is None and isinstance(obj, BFloat16) else dtype
+        result = from_host(np.asarray(obj)) if dtype is None else from_object(obj, element_name(dtype))
         if is_fortran(order, "array") and result.ndim > 1:
             result = result._transpose([])._copy()._transpose([])
     while result.ndim < ndmin:
@@ -183,7 +184,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> nd
         dtype = np.result_type(*(np.asarray(x).dtype for x in (start, stop, step)))
     name = dtype_name(dtype)
     count = max(0, math.ceil((stop - start) / step))
-    whole = not name.startswith("float")
+    whole = not is_floating(name)
     start_integer = int(start) if whole else 0
     step_integer = (int(start + step) - int(start)) if whole else 0
     return _treadle.arange(float(start), float(step), start_integer, step_integer, count, name)
@@ -247,8 +248,8 @@ def _common(arrays: Sequence[Any], what: str) -> list[ndarray]:
     items = [asarray(item) for item in arrays]
     if not items:
         raise ValueError(f"{what}: expected at least one array, got none")
-    common = np.result_type(*(item.dtype for item in items))
-    return [item if item.dtype == common else item._astype(dtype_name(common)) for item in items]
+    common = common_name(items)
+    return [item if item._dtype_name == common else item._astype(common) for item in items]
 
 
 def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> ndarray:

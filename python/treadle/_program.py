@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from treadle._bfloat16 import BFloat16, host_dtype
 from treadle._desugar import Desugarer, NotPossible, is_needed
 from treadle._records import element_name, is_record, numpy_dtype
 from treadle._signatures import as_type
 from treadle._source import Carried, Definition, Source, identity, source_of
 from treadle._syntax import FunctionWalker, UnsupportedSyntax, inner_nodes, number_text
-from treadle._types import SUPPORTED
+from treadle._types import DTYPES
 from treadle.cuda._intrinsics import Intrinsic
 from treadle.cuda._vector_types import VectorType
 from treadle.errors import CompileError, UnsupportedError
@@ -35,7 +36,7 @@ def _builtin_names() -> dict[Any, str]:
     for name in ("exp2", "cbrt"):
         if hasattr(math, name):
             names[getattr(math, name)] = name
-    names |= {np.dtype(name).type: name for name in SUPPORTED}
+    names |= {dtype.type: name for name, dtype in DTYPES.items()}
     names |= {
         np.sqrt: "sqrt",
         np.exp: "exp",
@@ -179,6 +180,8 @@ class Program:
 
     def _value(self, value: Any, name: str, node: ast.AST) -> str:
         """The text of what a global name or closure variable holds: frozen now."""
+        if isinstance(value, BFloat16):
+            return f"(call (builtin bfloat16) {number_text(float(value))})"
         if value is None or isinstance(value, (bool, int, float)) and not isinstance(value, np.generic):
             return number_text(value)
         if isinstance(value, complex) and not isinstance(value, np.generic):
@@ -187,7 +190,7 @@ class Program:
             value = complex_function(value.__name__)
         if isinstance(value, Intrinsic):
             return f"(builtin {value.builtin})"
-        if isinstance(value, np.generic) and value.dtype.name in SUPPORTED:
+        if isinstance(value, np.generic) and value.dtype.name in DTYPES:
             if isinstance(value, np.complexfloating):
                 return f"(call (builtin {value.dtype.name}) {number_text(value.real.item())} {number_text(value.imag.item())})"
             return f"(call (builtin {value.dtype.name}) {number_text(value.item())})"
@@ -195,7 +198,7 @@ class Program:
             return f"(item {self._constant_array(np.asarray(value).reshape(1), name, node)} 0)"
         if isinstance(value, np.dtype) and value.names is not None:
             return self._element(value, name, node)
-        if isinstance(value, np.dtype) and value.name in SUPPORTED:
+        if isinstance(value, np.dtype) and value.name in DTYPES:
             return f"(builtin {value.name})"
         if isinstance(value, enum.Enum):
             return self._value(value.value, name, node)
@@ -213,7 +216,7 @@ class Program:
         if isinstance(value, np.ndarray):
             return self._constant_array(value, name, node)
         kernel_type = getattr(value, "_treadle_dtype", None)
-        if type(value).__module__.startswith("numba.") and str(value) in SUPPORTED:
+        if type(value).__module__.startswith("numba.") and str(value) in DTYPES:
             kernel_type = str(value)
         if type(value).__module__.startswith("numba.") and hasattr(value, "fields"):
             kernel_type = as_type(value).code()[1]
@@ -252,7 +255,7 @@ class Program:
                 "pass the array as an argument",
             )
         extents = " ".join(map(str, value.shape))
-        native = np.ascontiguousarray(value, dtype=numpy_dtype(element))
+        native = np.ascontiguousarray(value, dtype=host_dtype(numpy_dtype(element)))
         return f'(constarray {element} (tuple {extents}) "{native.tobytes().hex()}")'
 
     def _element(self, dtype: np.dtype[Any], name: str, node: ast.AST) -> str:

@@ -20,10 +20,11 @@ constexpr Builtin kBuiltins[] = {
 #undef TREADLE_ATOMIC
 };
 
+// The type in which the library computes a function of this type.
+DType library_type(DType type) { return is_half(type) ? DType::Float32 : type; }
+
 std::string suffix_of(DType type) {
-    static constexpr const char* kKinds[] = {"f16", "f32", "f64"};
-    if (is_float(type)) return kKinds[static_cast<int>(type) - static_cast<int>(DType::Float16)];
-    return std::string(name_of(type));
+    return is_float(type) ? "f" + std::to_string(bits_of(type)) : std::string(name_of(type));
 }
 
 // Whether control can reach the end of a region.
@@ -182,9 +183,10 @@ Entity Lowering::call_builtin_by_handler(const Builtin& row, std::vector<Entity>
         case Handler::Ldexp: {
             const DType type = math_type(number_type(args[0], span, "ldexp"));
             number_type(args[1], span, "ldexp");
-            const std::vector<Entity> exact = {Entity::scalar(as(args[0], type), type),
+            const DType body = library_type(type);
+            const std::vector<Entity> exact = {Entity::scalar(as(args[0], body), body),
                                                Entity::scalar(as(args[1], DType::Int32), DType::Int32)};
-            return call_library_typed("ldexp_" + suffix_of(type), exact, span);
+            return convert(call_library_typed("ldexp_" + suffix_of(body), exact, span), type, span);
         }
         case Handler::Select: return choose(args[0], args[1], args[2], span);
         case Handler::IntOp: {
@@ -347,7 +349,7 @@ Entity Lowering::call_library(std::string_view name, const std::vector<Entity>& 
         type = type == DType::Count ? wanted : is_float(wanted) ? arithmetic_type(type, wanted) : wanted;
     }
     if (type == DType::Count) type = DType::Float64;
-    const DType body = type == DType::Float16 ? DType::Float32 : type;  // half precision computes in float32
+    const DType body = library_type(type);
     std::vector<Entity> exact;
     for (const Entity& arg : args) exact.push_back(Entity::scalar(as(arg, body), body));
     const Entity result = call_library_typed(std::string(name) + "_" + suffix_of(body), exact, span);

@@ -1,21 +1,8 @@
-#include <bit>
-#include <cstring>
-
+#include "base/float_bits.h"
 #include "frontend/lowering.h"
 
 namespace treadle::frontend {
 namespace {
-
-std::uint16_t half_bits(double value) {
-    const _Float16 half = static_cast<_Float16>(value);
-    return std::bit_cast<std::uint16_t>(half);
-}
-
-std::uint64_t float_bits(DType type, double value) {
-    if (type == DType::Float16) return half_bits(value);
-    if (type == DType::Float32) return std::bit_cast<std::uint32_t>(static_cast<float>(value));
-    return std::bit_cast<std::uint64_t>(value);
-}
 
 std::uint64_t truncated(DType type, std::uint64_t bits) {
     const int width = is_bool(type) ? 8 : bits_of(type);

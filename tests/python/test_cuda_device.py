@@ -364,3 +364,15 @@ print(add.last_compile.from_cache)
     assert output.split() == ["True"] and not named(calls, "cuLinkCreate")
     # Another driver is another key.
     assert fake(code, FAKE_CUDA_VERSION="12040", **kept)[0].split() == ["False"]
+
+
+def test_bfloat16_has_no_cuda_array_interface(fake):
+    output, _ = fake("""
+x = td.empty(3, td.bfloat16)
+try:
+    x.__cuda_array_interface__
+except AttributeError as error:
+    print(error)
+print(hasattr(x.view("uint16"), "__cuda_array_interface__"))
+""")
+    assert output == "__cuda_array_interface__: has no bfloat16: use DLPack, or view the array as uint16\nTrue\n"

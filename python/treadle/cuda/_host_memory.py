@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from treadle import _treadle
+from treadle._bfloat16 import host_dtype
 from treadle.cuda._arrays import new_device_array, order_of, to_device
 from treadle.cuda._host_visible import HostVisibleArray, host_memory, host_visible
 
@@ -18,8 +19,8 @@ def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order
     that. Elements have any value. Raises TypeError, ValueError for a bad shape, dtype, order or strides; OutOfMemoryError."""
     if order not in ("C", "F"):
         raise ValueError(f"pinned_array: order: expected 'C' or 'F', got {order!r}")
-    extents = np.atleast_1d(shape)
-    itemsize = np.dtype(dtype).itemsize
+    extents, dtype = np.atleast_1d(shape), host_dtype(dtype)
+    itemsize = dtype.itemsize
     if strides is None:
         memory = _page_locked(itemsize * int(np.prod(extents, dtype=np.int64)))
         return np.ndarray(shape, dtype, buffer=memory, order="C" if order == "C" else "F")

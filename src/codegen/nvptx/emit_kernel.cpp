@@ -8,9 +8,10 @@
 
 namespace treadle::codegen::nvptx {
 
-Emitter::Emitter(llvm::Module& module, const ir::Function& function, int threads_per_block, const BlockDims& block)
-    : ElementEmitter(module, function), threads_per_block_(threads_per_block), block_(block) {
+Emitter::Emitter(llvm::Module& module, const ir::Function& function, const KernelOptions& options)
+    : ElementEmitter(module, function), threads_per_block_(options.threads_per_block), block_(options.block) {
     adds_floats_ = true;
+    rounds_bfloat16_ = options.capability >= 80;
     for (const ir::Table& table : function.tables) tables_.push_back(table_memory(table, kGlobal));
     if (ir::uses_block(function)) {
         // All shared memory is sized by the launch: what is said in the kernel may not exceed 48 KiB.

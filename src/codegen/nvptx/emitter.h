@@ -13,13 +13,14 @@
 #include <vector>
 
 #include "codegen/common/element_emitter.h"
+#include "codegen/nvptx/compile_kernel.h"
 
 namespace treadle::codegen::nvptx {
 
 class Emitter : private ElementEmitter {
 public:
     // threads_per_block: the most that the kernel is launched with; block: the shape, where there is only one.
-    Emitter(llvm::Module& module, const ir::Function& function, int threads_per_block, const BlockDims& block);
+    Emitter(llvm::Module& module, const ir::Function& function, const KernelOptions& options);
     // entry: the symbol; copies: threads that one thread of the device runs.
     void run(const char* entry, int copies);
 
