@@ -14,6 +14,7 @@ import numpy as np
 
 from treadle._bfloat16 import BFloat16, host_dtype
 from treadle._desugar import Desugarer, NotPossible, is_needed
+from treadle._kernel_types import Boolean, Float, Integer, Signature
 from treadle._records import element_name, is_record, numpy_dtype
 from treadle._signatures import as_type
 from treadle._source import Carried, Definition, Source, identity, source_of
@@ -64,7 +65,7 @@ class Program:
         self._first = 1  # line of the tree at which the function being written begins
         self._texts: list[str] = []
         self._sources: list[Source] = []
-        self._add(function)
+        self._add(function, None)
         self.text = "\n".join(self._texts)
         self.sources = [source[:3] for source in self._sources]
 
@@ -73,7 +74,7 @@ class Program:
         pairs = zip(self._functions, self._sources, strict=True)
         return {identity(function): tuple(source) for function, source in pairs if function is not None}
 
-    def _add(self, function: types.FunctionType) -> int:
+    def _add(self, function: types.FunctionType, declared: Signature | None) -> int:
         for number, known in enumerate(self._functions):
             if known is function:
                 return number
@@ -122,7 +123,9 @@ class Program:
                 is_python=lambda name: name not in names or names[name] is getattr(builtins, name, None),
                 stops=self._stops,
             )
-            self._texts[number] = walker.function(node, _identifier(function.__code__.co_name))
+            self._texts[number] = walker.function(
+                node, _identifier(function.__code__.co_name), types=declared_types(declared)
+            )
             self._first = outer
         except RecursionError:
             raise CompileError(f"kernel '{function.__name__}': an expression is nested too deeply") from None
@@ -234,7 +237,7 @@ class Program:
 
             function = operator_function(value.__name__)
         if isinstance(function, types.FunctionType):
-            return f"(function {self._add(function)})"
+            return f"(function {self._add(function, getattr(value, 'declared', None))})"
         hint = (
             "pass arrays as arguments"
             if hasattr(value, "shape")
@@ -271,6 +274,15 @@ def complex_function(name: str) -> Any:
     from treadle.cuda import _cmath
 
     return getattr(_cmath, name, None)
+
+
+def declared_types(signature: Signature | None) -> list[str]:
+    """The types to which a device function's result and arguments are converted: numbers' names, or "-" for what is left as it is;
+    nothing where none are declared."""
+    if signature is None:
+        return []
+    items = (signature.return_type, *signature.args)
+    return [item.name if isinstance(item, (Boolean, Integer, Float)) else "-" for item in items]
 
 
 def _identifier(name: str) -> str:

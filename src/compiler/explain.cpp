@@ -21,16 +21,22 @@ public:
     }
 
     std::string run(int packet) {
-        text_ = layout(packet);
-        ir::walk(function_.body, [&](const Op& op) { note(op); });
-        for (const auto& [line, facts] : lines_) {
-            for (const auto& [fact, count] : facts)
-                text_ += place(line) + fact + (count > 1 ? " (" + std::to_string(count) + " times)" : "") + "\n";
-        }
-        return text_;
+        std::string text = layout(packet) + notes();
+        for (const ir::Function& callee : function_.callees) text += Explanation(callee, request_).notes();
+        return text;
     }
 
 private:
+    std::string notes() {
+        std::string text;
+        ir::walk(function_.body, [&](const Op& op) { note(op); });
+        for (const auto& [line, facts] : lines_) {
+            for (const auto& [fact, count] : facts)
+                text += place(line) + fact + (count > 1 ? " (" + std::to_string(count) + " times)" : "") + "\n";
+        }
+        return text;
+    }
+
     std::string layout(int packet) const {
         static constexpr const char* kLanes[] = {"along x", "along x, row by row", "along the linear index"};
         std::string text =
@@ -47,6 +53,9 @@ private:
         } else {
             text += "blocks: one packet after the other\n";
         }
+        for (const ir::Function& callee : function_.callees)
+            text +=
+                "calls: '" + callee.name + "' calls itself, so it is not inlined; packets run on stacks of their own\n";
         if (function_.shared_bytes != 0)
             text += "shared memory: " + std::to_string(function_.shared_bytes) + " bytes a block\n";
         return text;
@@ -124,7 +133,6 @@ private:
     const CompileRequest& request_;
     std::vector<std::int64_t> constants_;  // by value; -1: none
     std::map<std::int32_t, std::map<std::string, int>> lines_;
-    std::string text_;
 };
 
 }  // namespace

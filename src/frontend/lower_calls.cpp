@@ -98,8 +98,12 @@ Entity Lowering::call(const Node& node) {
             return tuple;
         }
         case Entity::Kind::Method: return call_method(callee, args, node.span);
-        case Entity::Kind::Function:
-            return inline_call(program_.at(callee.function), callee.function, frame().strict, args, node.span);
+        case Entity::Kind::Function: {
+            const FunctionSyntax& syntax = program_.at(callee.function);
+            args = declared_arguments(syntax, args, node.span);
+            if (recursive_[callee.function]) return call_recursive(syntax, callee.function, args, node.span);
+            return inline_call(syntax, callee.function, frame().strict, args, node.span);
+        }
         default:
             type_error(node.span, "cannot call " + describe(type_of(callee)),
                        "a kernel calls device functions and built-in functions");
@@ -376,10 +380,6 @@ Entity Lowering::inline_call(const FunctionSyntax& syntax, std::size_t function,
         type_error(span, syntax.name + ": expected " + std::to_string(syntax.params.size()) + " arguments, got " +
                              std::to_string(args.size()));
     }
-    for (const auto& outer : frames_) {
-        if (outer->syntax == &syntax)
-            fail(ErrorKind::Unsupported, span, "'" + syntax.name + "' calls itself", "write the recursion as a loop");
-    }
     auto frame = std::make_unique<Frame>();
     frame->syntax = &syntax;
     frame->function = function;
@@ -400,12 +400,7 @@ Entity Lowering::inline_call(const FunctionSyntax& syntax, std::size_t function,
         regions_.push_back(&scope.regions[0]);
         statements(syntax.body);
         const std::string name = this->frame().prefix + "#return";
-        const bool gives_value = types_.count(name) != 0 && types_[name].type.kind > VarType::Kind::None;
-        if (gives_value && falls_through(scope.regions[0])) {
-            type_error(syntax.body.empty() ? span : syntax.body.back().span,
-                       "'" + syntax.name + "' returns a value on one path and nothing on another",
-                       "return a value on every path");
-        }
+        check_returns(syntax, name, scope.regions[0], span);
         regions_.pop_back();
         emit(std::move(scope));
         if (types_.count(name) != 0) result = read_variable(name, span);
@@ -418,6 +413,16 @@ Entity Lowering::inline_call(const FunctionSyntax& syntax, std::size_t function,
     here_ = caller;
     here_function_ = caller_function;
     return result;
+}
+
+// A function whose results are kept in a variable gives a value on every path, or on none.
+void Lowering::check_returns(const FunctionSyntax& syntax, const std::string& variable, const ir::Region& body,
+                             Span span) {
+    const bool gives_value = types_.count(variable) != 0 && types_[variable].type.kind > VarType::Kind::None;
+    if (!gives_value || !falls_through(body)) return;
+    type_error(syntax.body.empty() ? span : syntax.body.back().span,
+               "'" + syntax.name + "' returns a value on one path and nothing on another",
+               "return a value on every path");
 }
 
 }  // namespace treadle::frontend

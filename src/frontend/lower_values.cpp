@@ -22,6 +22,10 @@ ValueId Lowering::emit(ir::Op op) {
         fail(ErrorKind::Compile, here_,
              "the kernel grows too large: device functions are compiled into every place that calls them");
     }
+    if (function_.is_called && ir::is_barrier(op)) {
+        fail(ErrorKind::Unsupported, here_, "a function that calls itself cannot hold a barrier",
+             "meet in the kernel, before or after the call");
+    }
     if (op.type.kind != ir::Type::Kind::None) op.result = function_.new_value(op.type);
     op.exact = frame().strict;
     const ValueId result = op.result;

@@ -21,6 +21,7 @@ from treadle._debug.names import counted
 from treadle._debug.places import kernel_frame
 from treadle._debug.threads import Crew, Index, Thread
 from treadle._debug.values import Scalar, code_of, lift, machine
+from treadle._program import declared_types
 from treadle._records import numpy_dtype
 from treadle.cuda._options import BOUNDS
 from treadle.errors import DeviceError, UnsupportedError
@@ -28,6 +29,7 @@ from treadle.errors import DeviceError, UnsupportedError
 if TYPE_CHECKING:
     import types
 
+    from treadle._kernel_types import Signature
     from treadle.cuda._kernel import Dispatcher
 
 
@@ -56,9 +58,9 @@ class Run:
         self.stops_in: Thread | None = None
         self.kernel = self.function(function)
 
-    def function(self, function: types.FunctionType) -> Function:
+    def function(self, function: types.FunctionType, declared: Signature | None = None) -> Function:
         if function not in self._functions:
-            self._functions[function] = Function(self, function)
+            self._functions[function] = Function(self, function, declared_types(declared))
         return self._functions[function]
 
     def constant(self, array: np.ndarray[Any, Any]) -> KernelArray:

@@ -104,7 +104,7 @@ def _function(run: Run, value: Any) -> Any:
         value = operator_function(value.__name__)
     function = getattr(value, "py_func", value)
     if isinstance(function, types.FunctionType):
-        return run.function(function)
+        return run.function(function, getattr(value, "declared", None))
     return value
 
 

@@ -120,6 +120,7 @@ bool gains_from_rounds_at_once(const ir::Op& loop) {
             case ir::Opcode::Vote:
             case ir::Opcode::Match:
             case ir::Opcode::Print:
+            case ir::Opcode::Call:
             case ir::Opcode::Atomic: plain = false; break;
             default: break;
         }
@@ -199,7 +200,7 @@ void Emitter::watch(const ir::Op& loop, llvm::AllocaInst* since) {
     unlikely(builder_.CreateICmpUGT(spent, limit), vain, again);
     builder_.SetInsertPoint(vain);
     fault(*active_[0], loop.line, kSpinsForEver, builder_.CreateUDiv(limit, i64(1000000000)), {});
-    builder_.CreateBr(end_);
+    end_thread();
     builder_.SetInsertPoint(again);
 }
 
@@ -221,7 +222,7 @@ void Emitter::emit_jump(const ir::Op& op) {
             return;
         case ir::Opcode::Continue: branch_to(exits_.loop_step); return;
         case ir::Opcode::Leave: branch_to(exits_.scope_exit); return;
-        default: branch_to(end_); return;
+        default: end_thread(); return;
     }
 }
 

@@ -61,6 +61,7 @@ Emitter::Value* Emitter::value_of(const ir::Op& op, Thread& thread) {
         case Opcode::Param: {
             Value* word = kernel_->getArg(static_cast<unsigned>(op.index));
             const ir::Type type = function_.params[static_cast<std::size_t>(op.index)];
+            if (function_.is_called) return taken(word, type);
             if (!type.is_scalar()) return word;
             llvm::Type* memory = memory_type(type.dtype);
             Value* bits = builder_.CreateTrunc(word, builder_.getIntNTy(memory->getScalarSizeInBits()));
@@ -86,6 +87,8 @@ Emitter::Value* Emitter::value_of(const ir::Op& op, Thread& thread) {
             return builder_.CreateSub(builder_.CreateZExt(all, builder_.getInt64Ty()),
                                       i64(ir::aligned_shared(function_.shared_bytes)));
         }
+        case Opcode::Call: return call(op, thread);
+        case Opcode::CallResult: return call_result(op);
         case Opcode::LaneId:
         case Opcode::ActiveMask:
         case Opcode::Shuffle:
