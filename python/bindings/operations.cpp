@@ -62,6 +62,8 @@ Array reduce(const std::string& name, const Array& array, nb::handle axes, bool 
     return array::reduce(array::reduction(name), array, to_axes(axes), keep_dims, type);
 }
 
+std::string promoted(nb::handle a, nb::handle b) { return std::string(name_of(promote(to_dtype(a), to_dtype(b)))); }
+
 // Binary operators of Array: row and whether the operands are swapped (the r-forms). Unknown operands are left to the
 // other side.
 template <int kRow, bool kSwapped>
@@ -132,6 +134,7 @@ void bind_operations(nb::module_& module) {
         .def_prop_ro("summary", &doc_of_row);
     module.def("operations", &all_operations);
     module.def("reductions", &all_reductions);
+    module.def("promote", &promoted, nb::arg("a"), nb::arg("b"));
     module.def("reduce", &reduce, nb::arg("name"), nb::arg("array"), nb::arg("axes").none(), nb::arg("keep_dims"),
                nb::arg("dtype").none());
     const nb::handle type = nb::type<Array>();

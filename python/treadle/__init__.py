@@ -16,6 +16,7 @@ from numpy import bool_, float16, float32, float64, int8, int16, int32, int64, n
 
 from treadle import _treadle, cuda, errors, random
 from treadle._array import ndarray
+from treadle._bfloat16 import bfloat16
 from treadle._creation import (
     arange,
     array,
@@ -84,6 +85,7 @@ __all__ = [
     "ascontiguousarray",
     "asnumpy",
     "astype",
+    "bfloat16",
     "bool_",
     "broadcast_to",
     "clip",

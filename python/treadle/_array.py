@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle import _checks, _treadle
-from treadle._convert import from_host, to_host
+from treadle._bfloat16 import bfloat16
+from treadle._convert import from_bits, from_host, from_object, to_host, to_python
 from treadle._records import is_record, numpy_dtype
 from treadle._treadle import ndarray
 from treadle._types import dtype_name
@@ -72,7 +73,17 @@ def _field(array: Any, name: str) -> ndarray:
 def _scalar(array: ndarray) -> Any:
     if array.size != 1:
         raise TypeError(f"only arrays of one element can be converted to a Python number, got shape {array.shape}")
-    return to_host(array).reshape(()).item()
+    return to_python(array).reshape(()).item()
+
+
+def _text(array: ndarray, whole: bool) -> str:
+    """The elements as NumPy shows them; whole: as an expression."""
+    if array._dtype_name != bfloat16:
+        return (repr if whole else str)(to_host(array))
+    shown: dict[str, Any] = {"formatter": {"float_kind": lambda number: str(bfloat16(number))}}
+    if not whole:
+        return np.array2string(to_python(array), **shown)
+    return f"array({np.array2string(to_python(array), separator=', ', prefix='array(', **shown)}, dtype=bfloat16)"
 
 
 class ArrayMethods(DeviceArrayMethods):
@@ -86,7 +97,7 @@ class ArrayMethods(DeviceArrayMethods):
 
     @property
     def dtype(self: Any) -> np.dtype[Any]:
-        """NumPy dtype of the elements."""
+        """NumPy dtype of the elements, or ``treadle.bfloat16``."""
         return numpy_dtype(self._dtype_name)
 
     @property
@@ -154,13 +165,13 @@ class ArrayMethods(DeviceArrayMethods):
         return int(_scalar(self))
 
     def __repr__(self: Any) -> str:
-        return repr(to_host(self))
+        return _text(self, True)
 
     def __str__(self: Any) -> str:
-        return str(to_host(self))
+        return _text(self, False)
 
     def __format__(self: Any, spec: str) -> str:
-        return format(to_host(self)[()], spec)
+        return format(to_python(self)[()], spec)
 
     def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         raise TypeError(
@@ -168,6 +179,8 @@ class ArrayMethods(DeviceArrayMethods):
         )
 
     def __reduce__(self: Any) -> tuple[Any, ...]:
+        if self._dtype_name == bfloat16:
+            return from_bits, (to_host(self._view("uint16")), "bfloat16")
         return from_host, (to_host(self),)
 
     def __copy__(self: Any) -> ndarray:
@@ -220,11 +233,12 @@ class ArrayMethods(DeviceArrayMethods):
 
     def tolist(self: Any) -> Any:
         """The elements as nested lists of Python numbers."""
-        return to_host(self).tolist()
+        return to_python(self).tolist()
 
     def get(self: Any, stream: Any = None, out: np.ndarray | None = None) -> np.ndarray:
         """A host copy, or ``out`` filled with it. Waits for ``stream``, by default the current one. Raises TypeError for a stream or
-        an ``out`` that is none, ValueError for an ``out`` of another shape."""
+        an ``out`` that is none, ValueError for an ``out`` of another shape, UnsupportedError for bfloat16 where ml_dtypes is not
+        installed."""
         if out is not None:
             _checks.instance("get: out", out, np.ndarray, "a NumPy array")
             if out.shape != self.shape:
@@ -240,11 +254,11 @@ class ArrayMethods(DeviceArrayMethods):
         """Copies a host array of the same shape here, on ``stream``, by default the current one. Raises TypeError for what is no
         array of such elements and for a stream that is none."""
         try:
-            source = np.asarray(host, dtype=self.dtype)
+            source = from_object(host, self._dtype_name)
         except (TypeError, ValueError):
             raise _checks.refuse("set: host", f"an array that can be one of {self.dtype}", host) from None
         with on_stream(stream):
-            self._set(..., from_host(source))
+            self._set(..., source)
 
     def copy(self: Any, order: str = "C") -> ndarray:
         """A new array with the same elements, in C or Fortran order."""

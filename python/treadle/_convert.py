@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from treadle import _treadle
+from treadle._bfloat16 import BFloat16, bfloat16, host_dtype, is_bfloat16
 from treadle._records import element_name, numpy_dtype
 from treadle._types import dtype_name
 from treadle.cuda._host_visible import HostVisibleArray
 
-_INTEGER_BITS = {"float16": np.uint16, "float32": np.uint32, "float64": np.uint64}
+_INTEGER_BITS = {"float16": np.uint16, "bfloat16": np.uint16, "float32": np.uint32, "float64": np.uint64}
 _PARTS = {"complex64": np.uint32, "complex128": np.uint64}
 
 
@@ -21,16 +22,37 @@ def from_host(host: np.ndarray) -> _treadle.ndarray:
     if isinstance(host, HostVisibleArray):
         return host.device_array._copy()
     name = element_name(host.dtype, "array")
-    data = np.ascontiguousarray(host, dtype=numpy_dtype(name))
+    data = np.ascontiguousarray(host, dtype=host_dtype(numpy_dtype(name)))
     result = _treadle.empty(host.shape, name)
     if data.size:
         result._copy_from_host(data.reshape(-1).view(np.uint8))
     return result
 
 
+def from_object(value: Any, name: str) -> _treadle.ndarray:
+    """A device array with the numbers of anything NumPy makes an array of, in a dtype given by name."""
+    if name != bfloat16:
+        return from_host(np.asarray(value, dtype=numpy_dtype(name)))
+    host = np.asarray(value)
+    if is_bfloat16(host.dtype):
+        return from_host(host)
+    with np.errstate(over="ignore"):  # becomes infinite, as it would from float32
+        return from_host(np.asarray(host, np.float32))._astype(name)
+
+
+def from_bits(host: np.ndarray, name: str) -> _treadle.ndarray:
+    """A device array whose elements have the bits of unsigned integers."""
+    return from_host(host)._view(name)
+
+
+def to_python(array: _treadle.ndarray) -> np.ndarray:
+    """A host copy whose elements become Python numbers: that of bfloat16 needs no type of NumPy's. Waits for the current stream."""
+    return to_host(array._astype("float32") if array._dtype_name == bfloat16 else array)
+
+
 def to_host(array: _treadle.ndarray) -> np.ndarray:
-    """A NumPy array with a copy of ``array``. Waits for the current stream."""
-    result = np.empty(array.shape, dtype=numpy_dtype(array._dtype_name))
+    """A NumPy array with a copy of ``array``. Waits for the current stream. Raises UnsupportedError for bfloat16 without ml_dtypes."""
+    result = np.empty(array.shape, dtype=host_dtype(numpy_dtype(array._dtype_name)))
     if result.size:
         array._copy_to_host(result.reshape(-1).view(np.uint8))
     return result
@@ -40,6 +62,8 @@ def operand(value: Any, operation: str) -> _treadle.ndarray:
     """What an operand that is no device array and no Python number stands for. Raises TypeError for host arrays."""
     if isinstance(value, HostVisibleArray):
         return value.device_array
+    if isinstance(value, BFloat16):
+        return from_bits(np.asarray(value.bits, np.uint16), "bfloat16")
     if isinstance(value, np.generic):
         return from_host(np.asarray(value))
     if isinstance(value, np.ndarray):
@@ -79,6 +103,8 @@ def argument(value: Any, kernel: str, name: str, copies_host_arrays: bool) -> An
             return scalar_bits(_numpy_scalar(value))
     if isinstance(value, (np.datetime64, np.timedelta64)):
         value = value.astype(np.int64)
+    if isinstance(value, BFloat16):
+        return "bfloat16", value.bits
     try:
         if isinstance(value, np.void):
             element_name(value.dtype, "argument")

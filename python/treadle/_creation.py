@@ -11,9 +11,10 @@ import numpy as np
 
 from treadle import _checks, _treadle
 from treadle._array import ndarray
-from treadle._convert import from_host, to_host
-from treadle._records import element_name, is_record, numpy_dtype
-from treadle._types import default_float, dtype_name
+from treadle._bfloat16 import BFloat16
+from treadle._convert import from_host, from_object, to_host
+from treadle._records import element_name, is_record
+from treadle._types import common_name, default_float, dtype_name, is_floating
 from treadle.cuda._arrays import as_cuda_array, is_cuda_array
 
 
@@ -69,7 +70,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> nd
            [7, 7]])
     """
     if dtype is None:
-        dtype = fill_value.dtype if isinstance(fill_value, ndarray) else np.asarray(fill_value).dtype
+        dtype = fill_value.dtype if hasattr(fill_value, "dtype") else np.asarray(fill_value).dtype
     result = empty(shape, dtype, order)
     result._fill(fill_value)
     return result
@@ -129,14 +130,14 @@ def _holds_device_arrays(obj: Any) -> bool:
     )
 
 
-def _host(obj: Any, dtype: Any) -> np.ndarray:
+def _copied(obj: Any, dtype: Any) -> ndarray:
     if dtype is None:
-        return np.asarray(obj)
-    wanted = numpy_dtype(element_name(dtype))
+        return from_host(np.asarray(obj))
+    name = element_name(dtype)
     try:
-        return np.asarray(obj, dtype=wanted)
+        return from_object(obj, name)
     except (TypeError, ValueError) as error:
-        what = f"array: obj: expected what can be elements of {wanted}, got {type(obj).__name__}"
+        what = f"array: obj: expected what can be elements of {name}, got {type(obj).__name__}"
         raise type(error)(f"{what} ({error})") from None
 
 
@@ -157,7 +158,8 @@ def array(obj: Any, dtype: Any = None, copy: bool = True, order: str = "K", ndmi
     else:
         if _holds_device_arrays(obj):
             return stack([array(item, dtype) for item in obj])
-        result = from_host(_host(obj, dtype))
+        dtype = obj.dtype if dtype is None and isinstance(obj, BFloat16) else dtype
+        result = _copied(obj, dtype)
         if fortran and result.ndim > 1:
             result = result._transpose([])._copy()._transpose([])
     while result.ndim < dimensions:
@@ -203,7 +205,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> nd
         dtype = np.result_type(*(np.asarray(x).dtype for x in (start, stop, step)))
     name = dtype_name(dtype)
     count = max(0, math.ceil((stop - start) / step))
-    whole = not name.startswith("float")
+    whole = not is_floating(name)
     start_integer = int(start) if whole else 0
     step_integer = (int(start + step) - int(start)) if whole else 0
     return _treadle.arange(float(start), float(step), start_integer, step_integer, count, name)
@@ -278,8 +280,8 @@ def _arrays(arrays: Any, what: str) -> list[ndarray]:
 
 def _common(arrays: Sequence[Any], what: str) -> list[ndarray]:
     items = _arrays(arrays, what)
-    common = np.result_type(*(item.dtype for item in items))
-    return [item if item.dtype == common else item._astype(dtype_name(common)) for item in items]
+    common = common_name(items)
+    return [item if item._dtype_name == common else item._astype(common) for item in items]
 
 
 def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> ndarray:

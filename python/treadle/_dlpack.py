@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from treadle import _treadle
+from treadle._bfloat16 import bfloat16
 from treadle._treadle import ndarray
 from treadle.errors import UnsupportedError
 
@@ -64,6 +65,8 @@ def cuda_interface(array: ndarray) -> dict[str, Any]:
     """What ``__cuda_array_interface__`` is."""
     if _treadle.device_kind() == "cpu":
         raise AttributeError("__cuda_array_interface__: an array of the CPU device has none")
+    if array.dtype == bfloat16:
+        raise AttributeError("__cuda_array_interface__: has no bfloat16: use DLPack, or view the array as uint16")
     return {
         "version": 3,
         "shape": array.shape,

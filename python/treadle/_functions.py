@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from treadle import _checks, _treadle
 from treadle._array import ndarray
 from treadle._creation import asarray
-from treadle._types import dtype_name
+from treadle._types import DTYPES, dtype_name
 
 _ALIASES = {
     "abs": "absolute",
@@ -63,9 +61,9 @@ class ufunc:
             raise TypeError(f"[{self.__name__}] out: expected a device array, got {type(out).__name__}")
         return self._row(*operands, out=out)
 
-    def result_type(self, *operands: Any) -> np.dtype:
+    def result_type(self, *operands: Any) -> Any:
         """The dtype that the result for these operands has."""
-        return np.dtype(self._row.result_type(*operands))
+        return DTYPES[self._row.result_type(*operands)]
 
 
 ufuncs: dict[str, ufunc] = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from treadle._types import SUPPORTED
+from treadle._types import DTYPES
 
 _ANY_STRIDES, _DENSE = 0, 1
 
@@ -66,8 +66,8 @@ class Number(Type):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self.dtype = np.dtype(name)
-        if name in SUPPORTED:
+        self.dtype: Any = DTYPES[name] if name in DTYPES else np.dtype(name)
+        if name in DTYPES:
             self._treadle_dtype = name  # kernels take the type as a function that converts
 
     @property
@@ -80,7 +80,7 @@ class Number(Type):
         return self.dtype.type(value)
 
     def code(self) -> tuple[Any, ...]:
-        return ("scalar", self.name) if self.name in SUPPORTED else super().code()
+        return ("scalar", self.name) if self.name in DTYPES else super().code()
 
 
 class Boolean(Number):

@@ -9,6 +9,7 @@ import sys
 import time
 
 from treadle import _treadle
+from treadle._types import is_floating
 
 _BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum", "power")
 _COMPARE = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
@@ -45,7 +46,7 @@ def _work() -> None:
                 function(x, 2)
         for operation in _UNARY:
             td.ufuncs[operation](x)
-        if name.startswith("float"):
+        if is_floating(name):
             for operation in _FLOAT:
                 td.ufuncs[operation](x)
             td.random.uniform(size=16, dtype=name)

@@ -8,7 +8,7 @@ import struct
 import sys
 from typing import Any
 
-import numpy as np
+from treadle._types import DTYPES, is_floating
 
 
 @functools.lru_cache(maxsize=1000)
@@ -18,9 +18,9 @@ def _pieces(text: str) -> list[Any]:
 
 def _value(dtype: str, word: int) -> Any:
     """The Python number in a word; a float32 keeps its type, so that it shows its own digits."""
-    if dtype.startswith("float"):
+    if is_floating(dtype):
         number = struct.unpack("d", struct.pack("Q", word))[0]
-        return number if dtype == "float64" else np.dtype(dtype).type(number)
+        return number if dtype == "float64" else DTYPES[dtype].type(number)
     if dtype == "bool":
         return bool(word)
     return word - (1 << 64) if dtype.startswith("int") and word >> 63 else word

@@ -12,12 +12,14 @@ from typing import Any, cast
 
 import numpy as np
 
+from treadle._bfloat16 import BFloat16, host_dtype
 from treadle._desugar import Desugarer, NotPossible, is_needed
+from treadle._kernel_types import Boolean, Float, Integer, Signature
 from treadle._records import element_name, is_record, numpy_dtype
 from treadle._signatures import as_type
 from treadle._source import Carried, Definition, Source, identity, source_of
 from treadle._syntax import FunctionWalker, UnsupportedSyntax, inner_nodes, number_text
-from treadle._types import SUPPORTED
+from treadle._types import DTYPES
 from treadle.cuda._declared import DeclaredFunction
 from treadle.cuda._intrinsics import Intrinsic
 from treadle.cuda._vector_types import VectorType
@@ -36,7 +38,7 @@ def _builtin_names() -> dict[Any, str]:
     for name in ("exp2", "cbrt"):
         if hasattr(math, name):
             names[getattr(math, name)] = name
-    names |= {np.dtype(name).type: name for name in SUPPORTED}
+    names |= {dtype.type: name for name, dtype in DTYPES.items()}
     names |= {
         np.sqrt: "sqrt",
         np.exp: "exp",
@@ -65,7 +67,7 @@ class Program:
         self._texts: list[str] = []
         self._sources: list[Source] = []
         self.links: list[Any] = []  # of the declared functions, what their code is found in
-        self._add(function)
+        self._add(function, None)
         self.text = "\n".join(self._texts)
         self.sources = [source[:3] for source in self._sources]
 
@@ -74,7 +76,7 @@ class Program:
         pairs = zip(self._functions, self._sources, strict=True)
         return {identity(function): tuple(source) for function, source in pairs if function is not None}
 
-    def _add(self, function: types.FunctionType) -> int:
+    def _add(self, function: types.FunctionType, declared: Signature | None) -> int:
         for number, known in enumerate(self._functions):
             if known is function:
                 return number
@@ -123,7 +125,9 @@ class Program:
                 is_python=lambda name: name not in names or names[name] is getattr(builtins, name, None),
                 stops=self._stops,
             )
-            self._texts[number] = walker.function(node, _identifier(function.__code__.co_name))
+            self._texts[number] = walker.function(
+                node, _identifier(function.__code__.co_name), types=declared_types(declared)
+            )
             self._first = outer
         except RecursionError:
             raise CompileError(f"kernel '{function.__name__}': an expression is nested too deeply") from None
@@ -181,6 +185,8 @@ class Program:
 
     def _value(self, value: Any, name: str, node: ast.AST) -> str:
         """The text of what a global name or closure variable holds: frozen now."""
+        if isinstance(value, BFloat16):
+            return f"(call (builtin bfloat16) {number_text(float(value))})"
         if value is None or isinstance(value, (bool, int, float)) and not isinstance(value, np.generic):
             return number_text(value)
         if isinstance(value, complex) and not isinstance(value, np.generic):
@@ -194,7 +200,7 @@ class Program:
             return f"(function {self._add(cast(types.FunctionType, _same))})"
         if isinstance(value, Intrinsic):
             return f"(builtin {value.builtin})"
-        if isinstance(value, np.generic) and value.dtype.name in SUPPORTED:
+        if isinstance(value, np.generic) and value.dtype.name in DTYPES:
             if isinstance(value, np.complexfloating):
                 return f"(call (builtin {value.dtype.name}) {number_text(value.real.item())} {number_text(value.imag.item())})"
             return f"(call (builtin {value.dtype.name}) {number_text(value.item())})"
@@ -202,7 +208,7 @@ class Program:
             return f"(item {self._constant_array(np.asarray(value).reshape(1), name, node)} 0)"
         if isinstance(value, np.dtype) and value.names is not None:
             return self._element(value, name, node)
-        if isinstance(value, np.dtype) and value.name in SUPPORTED:
+        if isinstance(value, np.dtype) and value.name in DTYPES:
             return f"(builtin {value.name})"
         if isinstance(value, enum.Enum):
             return self._value(value.value, name, node)
@@ -220,7 +226,7 @@ class Program:
         if isinstance(value, np.ndarray):
             return self._constant_array(value, name, node)
         kernel_type = getattr(value, "_treadle_dtype", None)
-        if type(value).__module__.startswith("numba.") and str(value) in SUPPORTED:
+        if type(value).__module__.startswith("numba.") and str(value) in DTYPES:
             kernel_type = str(value)
         if type(value).__module__.startswith("numba.") and hasattr(value, "fields"):
             kernel_type = as_type(value).code()[1]
@@ -238,7 +244,7 @@ class Program:
 
             function = operator_function(value.__name__)
         if isinstance(function, types.FunctionType):
-            return f"(function {self._add(function)})"
+            return f"(function {self._add(function, getattr(value, 'declared', None))})"
         hint = (
             "pass arrays as arguments"
             if hasattr(value, "shape")
@@ -259,7 +265,7 @@ class Program:
                 "pass the array as an argument",
             )
         extents = " ".join(map(str, value.shape))
-        native = np.ascontiguousarray(value, dtype=numpy_dtype(element))
+        native = np.ascontiguousarray(value, dtype=host_dtype(numpy_dtype(element)))
         return f'(constarray {element} (tuple {extents}) "{native.tobytes().hex()}")'
 
     def _element(self, dtype: np.dtype[Any], name: str, node: ast.AST) -> str:
@@ -275,6 +281,15 @@ def complex_function(name: str) -> Any:
     from treadle.cuda import _cmath
 
     return getattr(_cmath, name, None)
+
+
+def declared_types(signature: Signature | None) -> list[str]:
+    """The types to which a device function's result and arguments are converted: numbers' names, or "-" for what is left as it is;
+    nothing where none are declared."""
+    if signature is None:
+        return []
+    items = (signature.return_type, *signature.args)
+    return [item.name if isinstance(item, (Boolean, Integer, Float)) else "-" for item in items]
 
 
 def _identifier(name: str) -> str:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from treadle._types import SUPPORTED, dtype_name
+from treadle._types import DTYPES, dtype_name
 
-_NUMPY = {name: np.dtype(name) for name in SUPPORTED}
+_NUMPY: dict[str, Any] = dict(DTYPES)
 # By identity, since equal dtypes may differ in how they were aligned; with the hash, since names can be changed in place.
 _KNOWN: dict[int, tuple[np.dtype[Any], int, str]] = {}
 _MOST_KNOWN = 1000
@@ -37,7 +37,7 @@ def _element_text(dtype: np.dtype[Any], what: str, path: str) -> str:
     if dtype.kind in "mM":
         return dtype.str[1:]
     name = dtype.newbyteorder("=").name
-    if name not in SUPPORTED:
+    if name not in DTYPES:
         raise TypeError(f"{what}: field '{path}': expected {_WANTED}, got {dtype}")
     return name
 
@@ -75,7 +75,7 @@ def element_name(dtype: Any, what: str = "dtype") -> str:
         return dtype
     try:
         resolved = np.dtype(dtype)
-    except TypeError:
+    except (TypeError, ValueError):  # bfloat16 among others
         return dtype_name(dtype, what)
     if resolved.names is None:
         return dtype_name(dtype, what)
@@ -92,7 +92,7 @@ def element_name(dtype: Any, what: str = "dtype") -> str:
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
-    """The NumPy dtype of a name that ``element_name`` gave in this process."""
+    """The dtype of a name that ``element_name`` gave in this process: NumPy's, or ours that stands for one."""
     return _NUMPY[name]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from treadle._bfloat16 import BFloat16, is_bfloat16
 from treadle._kernel_types import (
     Array,
     Boolean,
@@ -41,6 +42,8 @@ def from_dtype(dtype: Any) -> Any:
     >>> from_dtype(np.dtype("f4"))
     float32
     """
+    if is_bfloat16(dtype):
+        return Float("bfloat16")
     resolved = np.dtype(dtype)
     if resolved.names is not None:
         return record_of(resolved, from_dtype)
@@ -68,6 +71,8 @@ def typeof(val: Any, purpose: Any = None) -> Type:
         return Boolean("bool")
     if isinstance(val, int) and -(2**63) <= val < 2**64:
         return Integer("int64" if val < 2**63 else "uint64")
+    if isinstance(val, BFloat16):
+        return Float("bfloat16")
     if isinstance(val, float) and not isinstance(val, np.generic):
         return Float("float64")
     if isinstance(val, complex) and not isinstance(val, np.generic):

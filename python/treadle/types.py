@@ -43,6 +43,7 @@ uint32 = u4 = uintc = c_uint32 = np_uint32 = np_uintc = Integer("uint32")
 uint64 = u8 = c_uint64 = np_uint64 = Integer("uint64")
 uintp = uint = ulong = ulonglong = size_t = c_uintp = np_uintp = np_uint = np_ulong = np_ulonglong = uint64
 float16 = f2 = c_float16 = np_float16 = Float("float16")
+bfloat16 = Float("bfloat16")
 float32 = f4 = c_float32 = np_float32 = np_float_ = Float("float32")
 float64 = f8 = double = c_float64 = np_float64 = np_double = py_float = Float("float64")
 complex64 = c8 = np_complex64 = Complex("complex64")

@@ -1,13 +1,13 @@
 #include "array/elementwise_kernel.h"
 
 #include <algorithm>
-#include <bit>
 #include <mutex>
 #include <unordered_map>
 
 #include "array/tuning.h"
 #include "array/views.h"
 #include "base/error.h"
+#include "base/float_bits.h"
 #include "runtime/function.h"
 
 namespace treadle::array {
@@ -101,11 +101,7 @@ void collapse(std::vector<Array>& views) {
 }
 
 std::uint64_t scalar_bits(const Operand& operand, DType type) {
-    if (is_float(type)) {
-        if (type == DType::Float64) return std::bit_cast<std::uint64_t>(operand.real);
-        if (type == DType::Float32) return std::bit_cast<std::uint32_t>(static_cast<float>(operand.real));
-        return std::bit_cast<std::uint16_t>(static_cast<_Float16>(operand.real));
-    }
+    if (is_float(type)) return float_bits(type, operand.real);
     if (is_bool(type)) return operand.kind == 'f' ? operand.real != 0 : operand.integer != 0;
     return static_cast<std::uint64_t>(operand.kind == 'f' ? static_cast<std::int64_t>(operand.real) : operand.integer);
 }
@@ -149,6 +145,7 @@ namespace {
 // What identifies the kernel of a call: everything its text depends on.
 runtime::Function& function_for(const Operation& operation, const OperationTypes& types,
                                 std::span<const DType> operand_types, unsigned scalars, int rank, DType out) {
+    static_assert(kDTypeCount <= 16, "the key has four bits for each type");
     std::uint64_t key = static_cast<std::uint64_t>(&operation - operations().data());
     key = key << 4 | static_cast<std::uint64_t>(types.compute);
     key = key << 4 | static_cast<std::uint64_t>(types.result);

@@ -239,7 +239,7 @@ Array reduce(const Reduction& reduction, const Array& array, const std::optional
     if (reduction.typing == 'l') output = DType::Bool;
     if (dtype) output = *dtype;
     // Sums of half precision are kept in single precision until the end.
-    const DType compute = output == DType::Float16 ? DType::Float32 : reduction.typing == 'i' ? array.dtype() : output;
+    const DType compute = is_half(output) ? DType::Float32 : reduction.typing == 'i' ? array.dtype() : output;
     if (length == 0 && reduction.start == "first" && element_count(shape) != 0) {
         throw Error(ErrorKind::Argument,
                     "[" + std::string(reduction.name) + "] zero-size array has no smallest or largest element");
@@ -260,7 +260,7 @@ Array mean(const Array& array, const std::optional<std::vector<std::int64_t>>& a
            std::optional<DType> dtype) {
     const DType type =
         dtype.value_or(is_float(array.dtype()) || is_complex(array.dtype()) ? array.dtype() : DType::Float64);
-    const DType compute = type == DType::Float16 ? DType::Float32 : type;
+    const DType compute = is_half(type) ? DType::Float32 : type;
     Array total = reduce(reduction("sum"), array, axes, keep_dims, compute);
     // Of a whole type, the sum is, and the mean is cut off.
     if (!is_float(type) && !is_complex(type)) total = astype(total, DType::Float64);

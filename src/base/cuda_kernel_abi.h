@@ -54,6 +54,11 @@ struct LaunchTail {
 };
 inline constexpr std::size_t kTailWords = sizeof(LaunchTail) / 8;
 
+// Of a thread's stack, where kernels call functions that call themselves: what the device sets aside, and what it needs
+// for the frame of the last call and the report of its being too deep.
+inline constexpr std::int64_t kDeviceStackBytes = 16 * 1024;
+inline constexpr std::int64_t kLastCallBytes = 2 * 1024;
+
 inline constexpr const char* kDeviceEntry = "treadle_kernel";
 // How many blocks of the program's grid a block of the device runs in kernels made for large grids. These should still
 // fill the GPU twice over.

@@ -28,13 +28,15 @@ inline constexpr std::array<DTypeInfo, kDTypeCount> kDTypes = {{
 #include "base/types.def"
 #undef TREADLE_DTYPE
 }};
-static_assert(kDTypeCount == 14, "a new element type needs a row in every table that is indexed by DType");
+static_assert(kDTypeCount == 15, "a new element type needs a row in every table that is indexed by DType");
 
 constexpr const DTypeInfo& info(DType type) { return kDTypes[static_cast<std::size_t>(type)]; }
 constexpr std::string_view name_of(DType type) { return info(type).name; }
 constexpr int size_of(DType type) { return info(type).size_bytes; }
 constexpr int bits_of(DType type) { return type == DType::Bool ? 1 : 8 * size_of(type); }
 constexpr bool is_float(DType type) { return info(type).kind == 'f'; }
+// Floats of 16 bits, whose operations are computed in float32.
+constexpr bool is_half(DType type) { return type == DType::Float16 || type == DType::BFloat16; }
 constexpr bool is_signed(DType type) { return info(type).kind == 'i'; }
 constexpr bool is_unsigned(DType type) { return info(type).kind == 'u'; }
 constexpr bool is_integer(DType type) { return is_signed(type) || is_unsigned(type); }
@@ -64,16 +66,23 @@ constexpr DType integer_type(int bits, bool with_sign) {
     }
 }
 
-// NumPy's result type of an operation on two arrays (NEP 50, no weak scalars): promote(int8, uint8) is int16.
+// The smallest float type that holds both.
+constexpr DType wider_float(DType a, DType b) {
+    if (a != b && size_of(a) == size_of(b)) return DType::Float32;  // float16 has more digits, bfloat16 more range
+    return size_of(a) > size_of(b) ? a : b;
+}
+
+// NumPy's result type of an operation on two arrays (NEP 50, no weak scalars): promote(int8, uint8) is int16. bfloat16
+// behaves as float16 does.
 constexpr DType promote(DType a, DType b) {
     if (a == b) return a;
     if (is_bool(a)) return b;
     if (is_bool(b)) return a;
     if (is_complex(a) || is_complex(b)) {
         const DType part = promote(part_of(a), part_of(b));
-        return complex_of(part == DType::Float16 ? DType::Float32 : part);
+        return complex_of(part);
     }
-    if (is_float(a) && is_float(b)) return size_of(a) > size_of(b) ? a : b;
+    if (is_float(a) && is_float(b)) return wider_float(a, b);
     if (is_float(a) || is_float(b)) {
         const DType flt = is_float(a) ? a : b;
         const DType whole = is_float(a) ? b : a;

@@ -34,6 +34,10 @@ inline constexpr std::int64_t kSpinsForEver = -3;
 // The thread raised an exception; index is its number among the kernel's texts.
 inline constexpr std::int64_t kRaised = -4;
 
+// A function called itself more often than kMostCalls, one call inside the other; index is that number.
+inline constexpr std::int64_t kTooDeep = -5;
+inline constexpr std::int32_t kMostCalls = 1000;  // as Python allows
+
 // Called by a packet that prints. words: for each of `values` values one word of each lane; mask: the lanes that print.
 using PrintFunction = void (*)(const LaunchInfo* info, std::int64_t text, std::int64_t block, std::int64_t thread,
                                std::uint64_t mask, const std::uint64_t* words, std::int64_t values, std::int64_t lanes);

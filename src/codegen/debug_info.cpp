@@ -244,7 +244,7 @@ llvm::DIType* DebugInfo::type_of(DType dtype) {
     llvm::DIType*& known = types_[static_cast<int>(dtype)];
     if (known != nullptr) return known;
     const auto bits = static_cast<std::uint64_t>(8 * size_of(dtype));
-    const std::string name(name_of(dtype));
+    const std::string name(dtype == DType::BFloat16 ? "__bf16" : name_of(dtype));  // the name by which gdb knows it
     if (!is_complex(dtype)) return known = builder_.createBasicType(name, bits, encoding_of(dtype));
     llvm::DIType* part = type_of(part_of(dtype));
     llvm::SmallVector<llvm::Metadata*, 2> members;
@@ -257,7 +257,8 @@ llvm::DIType* DebugInfo::type_of(DType dtype) {
 
 // Of a variable's memory: a number, an address as a number, or one of them for each lane.
 llvm::DIType* DebugInfo::type_of(llvm::Type* memory, ir::Type type) {
-    llvm::DIType* element = type.is_scalar() ? type_of(type.dtype) : type_of(DType::UInt64);
+    const bool is_widened = type.is_scalar() && type.dtype == DType::BFloat16;  // in variables, a float32
+    llvm::DIType* element = type_of(!type.is_scalar() ? DType::UInt64 : is_widened ? DType::Float32 : type.dtype);
     const auto* lanes = llvm::dyn_cast<llvm::FixedVectorType>(memory);
     if (lanes == nullptr || lanes->getNumElements() == 1) return element;
     const auto count = static_cast<std::int64_t>(lanes->getNumElements());

@@ -97,23 +97,25 @@ ir::Function lowered(CompileRequest& request) {
 
 // Whether its threads may have something to tell the host.
 bool reports(const ir::Function& function) {
-    bool found = function.bounds == ir::Bounds::Raise || ir::has_spin(function);
-    ir::walk(function.body,
-             [&](const ir::Op& op) { found = found || op.code == ir::Opcode::Print || op.code == ir::Opcode::Raise; });
+    bool found = function.bounds == ir::Bounds::Raise || ir::has_spin(function) || !function.callees.empty();
+    ir::walk_all(function, [&](const ir::Op& op) {
+        found = found || op.code == ir::Opcode::Print || op.code == ir::Opcode::Raise;
+    });
     return found;
 }
 
 // What does not depend on the target.
 Artifact facts_of(const ir::Function& function) {
     Artifact artifact;
-    ir::walk(function.body, [&](const ir::Op& op) {
-        artifact.has_loops = artifact.has_loops || op.code == ir::Opcode::Loop;
+    ir::walk_all(function, [&](const ir::Op& op) {
+        artifact.has_loops = artifact.has_loops || op.code == ir::Opcode::Loop || op.code == ir::Opcode::Call;
         artifact.shares_memory = artifact.shares_memory || op.code == ir::Opcode::SharedArray;
     });
-    artifact.needs_links = !function.externals.empty();
+    artifact.needs_links = ir::needs_links(function);
     artifact.has_barriers = ir::has_barrier(function);
     artifact.meets_grid = ir::meets_grid(function);
     artifact.blocks_wait = artifact.meets_grid || ir::has_spin(function);
+    artifact.recurses = !function.callees.empty();
     artifact.reports = reports(function);
     artifact.shared_bytes = static_cast<int>(function.shared_bytes);
     artifact.texts = function.texts;

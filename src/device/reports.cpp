@@ -48,6 +48,14 @@ std::exception_ptr raised_error(const FaultRecord& fault, const KernelDebug* deb
     return std::make_exception_ptr(Error(ErrorKind::Raised, text));
 }
 
+std::exception_ptr depth_error(const FaultRecord& fault, const KernelDebug* debug) {
+    const std::string text =
+        "RecursionError: more than " + std::to_string(fault.index) + " calls inside each other (kernel " +
+        (debug != nullptr ? "'" + debug->name + "'" : std::string("")) + ", block " + coordinates(fault.block) +
+        ", thread " + coordinates(fault.thread) + ")" + other_place(debug, fault.line);
+    return std::make_exception_ptr(Error(ErrorKind::Raised, text));
+}
+
 std::exception_ptr parted_error(const FaultRecord& fault, const KernelDebug* debug) {
     if (fault.axis == kSpinsForEver) {
         return std::make_exception_ptr(Error(
@@ -76,6 +84,7 @@ std::exception_ptr parted_error(const FaultRecord& fault, const KernelDebug* deb
 
 std::exception_ptr fault_error(const FaultRecord& fault, const KernelDebug* debug) {
     if (fault.axis == kRaised) return raised_error(fault, debug);
+    if (fault.axis == kTooDeep) return depth_error(fault, debug);
     if (fault.axis < 0) return parted_error(fault, debug);
     std::string text = "kernel " + (debug != nullptr ? "'" + debug->name + "'" : std::string("")) + ": index " +
                        std::to_string(fault.index) + " is out of bounds for axis " + std::to_string(fault.axis) +

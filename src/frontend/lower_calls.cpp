@@ -20,10 +20,11 @@ constexpr Builtin kBuiltins[] = {
 #undef TREADLE_ATOMIC
 };
 
+// The type in which the library computes a function of this type.
+DType library_type(DType type) { return is_half(type) ? DType::Float32 : type; }
+
 std::string suffix_of(DType type) {
-    static constexpr const char* kKinds[] = {"f16", "f32", "f64"};
-    if (is_float(type)) return kKinds[static_cast<int>(type) - static_cast<int>(DType::Float16)];
-    return std::string(name_of(type));
+    return is_float(type) ? "f" + std::to_string(bits_of(type)) : std::string(name_of(type));
 }
 
 // Whether control can reach the end of a region.
@@ -98,8 +99,12 @@ Entity Lowering::call(const Node& node) {
         }
         case Entity::Kind::Method: return call_method(callee, args, node.span);
         case Entity::Kind::External: return call_external(callee, args, node.span);
-        case Entity::Kind::Function:
-            return inline_call(program_.at(callee.function), callee.function, frame().strict, args, node.span);
+        case Entity::Kind::Function: {
+            const FunctionSyntax& syntax = program_.at(callee.function);
+            args = declared_arguments(syntax, args, node.span);
+            if (recursive_[callee.function]) return call_recursive(syntax, callee.function, args, node.span);
+            return inline_call(syntax, callee.function, frame().strict, args, node.span);
+        }
         default:
             type_error(node.span, "cannot call " + describe(type_of(callee)),
                        "a kernel calls device functions and built-in functions");
@@ -183,9 +188,10 @@ Entity Lowering::call_builtin_by_handler(const Builtin& row, std::vector<Entity>
         case Handler::Ldexp: {
             const DType type = math_type(number_type(args[0], span, "ldexp"));
             number_type(args[1], span, "ldexp");
-            const std::vector<Entity> exact = {Entity::scalar(as(args[0], type), type),
+            const DType body = library_type(type);
+            const std::vector<Entity> exact = {Entity::scalar(as(args[0], body), body),
                                                Entity::scalar(as(args[1], DType::Int32), DType::Int32)};
-            return call_library_typed("ldexp_" + suffix_of(type), exact, span);
+            return convert(call_library_typed("ldexp_" + suffix_of(body), exact, span), type, span);
         }
         case Handler::Select: return choose(args[0], args[1], args[2], span);
         case Handler::IntOp: {
@@ -348,7 +354,7 @@ Entity Lowering::call_library(std::string_view name, const std::vector<Entity>& 
         type = type == DType::Count ? wanted : is_float(wanted) ? arithmetic_type(type, wanted) : wanted;
     }
     if (type == DType::Count) type = DType::Float64;
-    const DType body = type == DType::Float16 ? DType::Float32 : type;  // half precision computes in float32
+    const DType body = library_type(type);
     std::vector<Entity> exact;
     for (const Entity& arg : args) exact.push_back(Entity::scalar(as(arg, body), body));
     const Entity result = call_library_typed(std::string(name) + "_" + suffix_of(body), exact, span);
@@ -375,10 +381,6 @@ Entity Lowering::inline_call(const FunctionSyntax& syntax, std::size_t function,
         type_error(span, syntax.name + ": expected " + std::to_string(syntax.params.size()) + " arguments, got " +
                              std::to_string(args.size()));
     }
-    for (const auto& outer : frames_) {
-        if (outer->syntax == &syntax)
-            fail(ErrorKind::Unsupported, span, "'" + syntax.name + "' calls itself", "write the recursion as a loop");
-    }
     auto frame = std::make_unique<Frame>();
     frame->syntax = &syntax;
     frame->function = function;
@@ -399,12 +401,7 @@ Entity Lowering::inline_call(const FunctionSyntax& syntax, std::size_t function,
         regions_.push_back(&scope.regions[0]);
         statements(syntax.body);
         const std::string name = this->frame().prefix + "#return";
-        const bool gives_value = types_.count(name) != 0 && types_[name].type.kind > VarType::Kind::None;
-        if (gives_value && falls_through(scope.regions[0])) {
-            type_error(syntax.body.empty() ? span : syntax.body.back().span,
-                       "'" + syntax.name + "' returns a value on one path and nothing on another",
-                       "return a value on every path");
-        }
+        check_returns(syntax, name, scope.regions[0], span);
         regions_.pop_back();
         emit(std::move(scope));
         if (types_.count(name) != 0) result = read_variable(name, span);
@@ -417,6 +414,16 @@ Entity Lowering::inline_call(const FunctionSyntax& syntax, std::size_t function,
     here_ = caller;
     here_function_ = caller_function;
     return result;
+}
+
+// A function whose results are kept in a variable gives a value on every path, or on none.
+void Lowering::check_returns(const FunctionSyntax& syntax, const std::string& variable, const ir::Region& body,
+                             Span span) {
+    const bool gives_value = types_.count(variable) != 0 && types_[variable].type.kind > VarType::Kind::None;
+    if (!gives_value || !falls_through(body)) return;
+    type_error(syntax.body.empty() ? span : syntax.body.back().span,
+               "'" + syntax.name + "' returns a value on one path and nothing on another",
+               "return a value on every path");
 }
 
 }  // namespace treadle::frontend

@@ -312,12 +312,15 @@ Entity Lowering::conditional(const Node& node) {
     op.line = line_here();
     op.operands = {truth(condition, node.items[0].span)};
     op.regions.resize(2);
+    int untyped = 0;
     for (std::size_t side = 0; side < 2; ++side) {
+        const Node& value = node.items[1 + side];
         regions_.push_back(&op.regions[side]);
-        write_variable(name, expression(node.items[1 + side]), node.items[1 + side].span);
+        untyped += !if_typed([&] { write_variable(name, expression(value), value.span); });
         regions_.pop_back();
     }
     emit(std::move(op));
+    if (untyped == 2) throw NotTyped{};
     return read_variable(name, node.span);
 }
 

@@ -127,15 +127,15 @@ Entity Lowering::block_array(const Builtin& row, const std::vector<Entity>& args
         extents[0] = Entity::scalar(emit(Opcode::TruncDiv, number, {total, size}), DType::Int64);
     } else if (is_shared) {
         // A call that is lowered twice makes one array, as a static variable of a function would be.
-        const auto [place, is_new] = shared_places_.try_emplace({frame().function, call_}, function_.shared_bytes);
+        const auto [place, is_new] = shared_places_.try_emplace({frame().function, call_}, shared_bytes_);
         if (is_new) {
-            if (function_.shared_bytes + bytes > most) {
+            if (shared_bytes_ + bytes > most) {
                 fail(ErrorKind::Compile, span,
-                     "the kernel's shared arrays need more than " + std::to_string(most) + " bytes: " +
-                         std::to_string(function_.shared_bytes) + " and " + std::to_string(bytes) + " for this one",
+                     "the kernel's shared arrays need more than " + std::to_string(most) +
+                         " bytes: " + std::to_string(shared_bytes_) + " and " + std::to_string(bytes) + " for this one",
                      "use cuda.shared.array(0, dtype) and give the bytes at the launch, up to 227 KiB");
             }
-            function_.shared_bytes = ir::aligned_shared(function_.shared_bytes + static_cast<std::uint64_t>(bytes));
+            shared_bytes_ = ir::aligned_shared(shared_bytes_ + static_cast<std::uint64_t>(bytes));
         }
         op.imm = place->second;
     } else {

@@ -19,7 +19,7 @@ bool jumps(const Node& node) {
 void Lowering::statements(const std::vector<Node>& nodes) {
     for (const Node& node : nodes) {
         if (terminated()) return;  // what follows a return, break or continue is never reached
-        statement(node);
+        if_typed([&] { statement(node); });
     }
 }
 
@@ -220,7 +220,10 @@ ValueId Lowering::reachable_stop(ValueId stop, ValueId step, DType type) {
 }
 
 void Lowering::lower_return(const Node& node) {
-    const Entity value = node.items.empty() ? Entity{} : expression(node.items[0]);
+    Entity value = node.items.empty() ? Entity{} : expression(node.items[0]);
+    if (const DType declared = frame().syntax->result;
+        declared != DType::Count && (frames_.size() > 1 || returns_value_))
+        value = convert(value, declared, node.span);
     if (frames_.size() == 1 && !returns_value_) {
         if (!value.is(Entity::Kind::None)) {
             type_error(node.span, "a kernel returns nothing: it writes its results into array arguments",
@@ -242,12 +245,10 @@ void Lowering::lower_return(const Node& node) {
 
 std::int32_t Lowering::add_text(const std::string& json) {
     // The same text once, as of all divisions by zero.
-    const std::size_t known = ("\n" + function_.texts).find("\n" + json + "\n");
-    const auto end = function_.texts.begin() +
-                     static_cast<std::ptrdiff_t>(known == std::string::npos ? function_.texts.size() : known);
-    const auto number = std::count(function_.texts.begin(), end, '\n');
-    if (known != std::string::npos) return static_cast<std::int32_t>(number);
-    function_.texts += json + "\n";
+    const std::size_t known = ("\n" + texts_).find("\n" + json + "\n");
+    const auto end = texts_.begin() + static_cast<std::ptrdiff_t>(known == std::string::npos ? texts_.size() : known);
+    const auto number = std::count(texts_.begin(), end, '\n');
+    if (known == std::string::npos) texts_ += json + "\n";
     return static_cast<std::int32_t>(number);
 }
 

@@ -1,21 +1,8 @@
-#include <bit>
-#include <cstring>
-
+#include "base/float_bits.h"
 #include "frontend/lowering.h"
 
 namespace treadle::frontend {
 namespace {
-
-std::uint16_t half_bits(double value) {
-    const _Float16 half = static_cast<_Float16>(value);
-    return std::bit_cast<std::uint16_t>(half);
-}
-
-std::uint64_t float_bits(DType type, double value) {
-    if (type == DType::Float16) return half_bits(value);
-    if (type == DType::Float32) return std::bit_cast<std::uint32_t>(static_cast<float>(value));
-    return std::bit_cast<std::uint64_t>(value);
-}
 
 std::uint64_t truncated(DType type, std::uint64_t bits) {
     const int width = is_bool(type) ? 8 : bits_of(type);
@@ -34,6 +21,10 @@ ValueId Lowering::emit(ir::Op op) {
     if (function_.values.size() > kMostValues) {
         fail(ErrorKind::Compile, here_,
              "the kernel grows too large: device functions are compiled into every place that calls them");
+    }
+    if (function_.is_called && ir::is_barrier(op)) {
+        fail(ErrorKind::Unsupported, here_, "a function that calls itself cannot hold a barrier",
+             "meet in the kernel, before or after the call");
     }
     if (op.type.kind != ir::Type::Kind::None) op.result = function_.new_value(op.type);
     op.exact = frame().strict;

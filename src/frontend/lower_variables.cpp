@@ -67,36 +67,44 @@ void Lowering::write_variable(const std::string& name, const Entity& value, Span
 }
 
 void Lowering::write_parts(const std::string& name, const VarType& type, const Entity& value, Span span) {
+    take_apart(type, value, span, [&](const std::string& part, ir::Type kind, ValueId number) {
+        emit_effect(Opcode::VarSet, {number}, slot(name + part, kind));
+    });
+}
+
+// Calls part(name, type, value) for each number that a value of a type consists of.
+void Lowering::take_apart(const VarType& type, const Entity& value, Span span, const PartSink& part) {
+    const ir::Type extent = ir::Type::scalar(DType::Int64);
     switch (type.kind) {
-        case VarType::Kind::Scalar:
-            emit_effect(Opcode::VarSet, {as(value, type.dtype)}, slot(name, ir::Type::scalar(type.dtype)));
-            break;
+        case VarType::Kind::Scalar: part("", ir::Type::scalar(type.dtype), as(value, type.dtype)); break;
         case VarType::Kind::Complex: {
             const Entity number = as_complex(value, type.dtype, span);
-            const ir::Type part = ir::Type::scalar(part_of(type.dtype));
-            emit_effect(Opcode::VarSet, {number.items[0].value}, slot(name + ".real", part));
-            emit_effect(Opcode::VarSet, {number.items[1].value}, slot(name + ".imag", part));
+            const ir::Type half = ir::Type::scalar(part_of(type.dtype));
+            part(".real", half, number.items[0].value);
+            part(".imag", half, number.items[1].value);
             break;
         }
         case VarType::Kind::Tuple:
             for (std::size_t i = 0; i < type.items.size(); ++i) {
-                write_parts(name + "." + std::to_string(i), type.items[i], value.items[i], span);
+                const std::string prefix = "." + std::to_string(i);
+                take_apart(
+                    type.items[i], value.items[i], span,
+                    [&](const std::string& name, ir::Type kind, ValueId number) { part(prefix + name, kind, number); });
             }
             break;
         case VarType::Kind::Array: {
-            const ir::Type extent = ir::Type::scalar(DType::Int64);
             const Entity array = settled(value, span);
-            emit_effect(Opcode::VarSet, {array.value}, slot(name + ".data", ir::Type::pointer()));
+            part(".data", ir::Type::pointer(), array.value);
             for (std::size_t i = 0; i < type.rank; ++i) {
-                emit_effect(Opcode::VarSet, {array.shape[i]}, slot(name + ".shape" + std::to_string(i), extent));
-                emit_effect(Opcode::VarSet, {array.strides[i]}, slot(name + ".stride" + std::to_string(i), extent));
+                part(".shape" + std::to_string(i), extent, array.shape[i]);
+                part(".stride" + std::to_string(i), extent, array.strides[i]);
             }
             break;
         }
         case VarType::Kind::Record: {
             const Entity record = settled(value, span);
-            emit_effect(Opcode::VarSet, {record.value}, slot(name + ".data", ir::Type::pointer()));
-            emit_effect(Opcode::VarSet, {record.shape[0]}, slot(name + ".count", ir::Type::scalar(DType::Int64)));
+            part(".data", ir::Type::pointer(), record.value);
+            part(".count", extent, record.shape[0]);
             break;
         }
         default: break;
@@ -113,30 +121,36 @@ Entity Lowering::read_variable(const std::string& name, Span span) {
 }
 
 Entity Lowering::read_parts(const std::string& name, const VarType& type) {
+    return put_together(type, [&](const std::string& part, ir::Type kind) {
+        return emit(Opcode::VarGet, kind, {}, slot(name + part, kind));
+    });
+}
+
+// The value of a type whose numbers part(name, type) gives, asked in the order of take_apart.
+Entity Lowering::put_together(const VarType& type, const PartSource& part) {
+    const ir::Type extent = ir::Type::scalar(DType::Int64);
     Entity entity;
     switch (type.kind) {
-        case VarType::Kind::Scalar: {
-            const ir::Type scalar = ir::Type::scalar(type.dtype);
-            entity = Entity::scalar(emit(Opcode::VarGet, scalar, {}, slot(name, scalar)), type.dtype);
+        case VarType::Kind::Scalar:
+            entity = Entity::scalar(part("", ir::Type::scalar(type.dtype)), type.dtype);
             entity.weak = type.weak;
             return entity;
-        }
         case VarType::Kind::Complex: {
             const DType dtype = part_of(type.dtype);
-            const ir::Type part = ir::Type::scalar(dtype);
-            const ValueId real = emit(Opcode::VarGet, part, {}, slot(name + ".real", part));
-            const ValueId imaginary = emit(Opcode::VarGet, part, {}, slot(name + ".imag", part));
+            const ValueId real = part(".real", ir::Type::scalar(dtype));
+            const ValueId imaginary = part(".imag", ir::Type::scalar(dtype));
             return complex_number(Entity::scalar(real, dtype), Entity::scalar(imaginary, dtype), type.dtype);
         }
         case VarType::Kind::Tuple:
             entity.kind = Entity::Kind::Tuple;
             entity.names = type.names;
             for (std::size_t i = 0; i < type.items.size(); ++i) {
-                entity.items.push_back(read_parts(name + "." + std::to_string(i), type.items[i]));
+                const std::string prefix = "." + std::to_string(i);
+                entity.items.push_back(put_together(
+                    type.items[i], [&](const std::string& name, ir::Type kind) { return part(prefix + name, kind); }));
             }
             return entity;
-        case VarType::Kind::Array: {
-            const ir::Type extent = ir::Type::scalar(DType::Int64);
+        case VarType::Kind::Array:
             entity.kind = Entity::Kind::Array;
             entity.dtype = type.dtype;
             entity.layout = type.layout;
@@ -144,28 +158,23 @@ Entity Lowering::read_parts(const std::string& name, const VarType& type) {
             entity.record = type.record;
             entity.align = type.align;
             entity.read_only = type.read_only;
-            entity.value = emit(Opcode::VarGet, ir::Type::pointer(), {}, slot(name + ".data", ir::Type::pointer()));
+            entity.value = part(".data", ir::Type::pointer());
             for (std::size_t i = 0; i < type.rank; ++i) {
-                entity.shape.push_back(
-                    emit(Opcode::VarGet, extent, {}, slot(name + ".shape" + std::to_string(i), extent)));
-                entity.strides.push_back(
-                    emit(Opcode::VarGet, extent, {}, slot(name + ".stride" + std::to_string(i), extent)));
+                entity.shape.push_back(part(".shape" + std::to_string(i), extent));
+                entity.strides.push_back(part(".stride" + std::to_string(i), extent));
             }
             return entity;
-        }
-        case VarType::Kind::Record: {
-            const ir::Type extent = ir::Type::scalar(DType::Int64);
+        case VarType::Kind::Record:
             entity.kind = Entity::Kind::Record;
             entity.space = type.space;
             entity.record = type.record;
             entity.align = type.align;
             entity.read_only = type.read_only;
-            entity.value = emit(Opcode::VarGet, ir::Type::pointer(), {}, slot(name + ".data", ir::Type::pointer()));
-            entity.shape = {emit(Opcode::VarGet, extent, {}, slot(name + ".count", extent))};
+            entity.value = part(".data", ir::Type::pointer());
+            entity.shape = {part(".count", extent)};
             entity.strides = {constant(DType::Int64, type.record->size_bytes)};
             entity.fixed = {Entity::scalar(constant(DType::Int64, 0), DType::Int64)};
             return entity;
-        }
         default: return entity;
     }
 }

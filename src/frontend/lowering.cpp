@@ -17,11 +17,18 @@ Lowering::Lowering(const CompileRequest& request, bool returns_value)
 }
 
 ir::Function Lowering::run() {
+    find_recursive();
     // Each pass can only widen types, so a handful is enough; more means that unify is not monotonic.
     for (int i = 0; i < 20; ++i) {
+        const std::size_t known = types_.size();
         changed_ = false;
         ir::Function function = pass();
-        if (!changed_) return function;
+        if (is_untyped_ && !changed_ && types_.size() == known) {
+            diagnostics_.fail(ErrorKind::Typing, untyped_function_, untyped_call_,
+                              "the type of what '" + untyped_name_ + "' returns cannot be told from its other returns",
+                              "declare it, as in @cuda.jit('int64(int64)', device=True)");
+        }
+        if (!changed_ && !is_untyped_) return function;
     }
     TREADLE_CHECK(false, "types of " + program_[0].name + " do not settle");
 }
@@ -35,6 +42,11 @@ ir::Function Lowering::pass() {
     extents_.clear();
     chosen_.clear();
     shown_.clear();
+    callees_.assign(instances_.size(), {});
+    for (Instance& instance : instances_) instance.is_lowered = false;
+    is_untyped_ = false;
+    shared_bytes_ = 0;
+    texts_.clear();
     calls_ = temporaries_ = loops_ = 0;
     const FunctionSyntax& kernel = program_[0];
     function_.name = kernel.name;
@@ -54,6 +66,10 @@ ir::Function Lowering::pass() {
         assign_name(kernel.params[i], parameter(request_.args[i]), {});
     statements(kernel.body);
     function_.body = std::move(body);
+    function_.callees = std::move(callees_);
+    function_.texts = std::move(texts_);
+    function_.shared_bytes = shared_bytes_;
+    for (ir::Function& callee : function_.callees) callee.shared_bytes = shared_bytes_;
     return std::move(function_);
 }
 

@@ -2,7 +2,8 @@
 //
 // The tree is lowered from top to bottom, types flowing forward. Variables are typed by what was assigned to them; when
 // a later assignment widens a variable that was already used, the whole function is lowered again with the wider type,
-// until nothing changes. Calls of device and library functions are lowered in place: the IR has no calls.
+// until nothing changes. Calls of device and library functions are lowered in place, save those of functions that call
+// themselves (lower_recursion.cpp).
 #pragma once
 
 #include <functional>
@@ -96,6 +97,14 @@ private:
         VarType type;
         bool changed = false;
     };
+    // A function that is called, for one list of types; its place is that of its code among the kernel's functions.
+    struct Instance {
+        const FunctionSyntax* syntax;
+        std::size_t function;
+        std::vector<VarType> params;
+        std::string prefix;       // of its variables' names
+        bool is_lowered = false;  // in this pass, or being so
+    };
 
     // lowering.cpp
     ir::Function pass();
@@ -121,6 +130,10 @@ private:
     void write_parts(const std::string& name, const VarType& type, const Entity& value, Span span);
     Entity read_variable(const std::string& name, Span span);
     Entity read_parts(const std::string& name, const VarType& type);
+    using PartSink = std::function<void(const std::string& part, ir::Type type, ValueId value)>;
+    using PartSource = std::function<ValueId(const std::string& part, ir::Type type)>;
+    void take_apart(const VarType& type, const Entity& value, Span span, const PartSink& part);
+    Entity put_together(const VarType& type, const PartSource& part);
     std::int32_t slot(const std::string& name, ir::Type type);
     // lower_expressions.cpp
     Entity expression(const Node& node);
@@ -217,6 +230,17 @@ private:
     Entity call_library_typed(std::string_view name, const std::vector<Entity>& args, Span span);
     Entity inline_call(const FunctionSyntax& syntax, std::size_t function, bool strict, const std::vector<Entity>& args,
                        Span span);
+    // lower_recursion.cpp
+    struct NotTyped {};  // thrown by a call whose result has no type yet
+    bool if_typed(const std::function<void()>& lower_path);
+    void find_recursive();
+    Entity call_recursive(const FunctionSyntax& syntax, std::size_t function, const std::vector<Entity>& args,
+                          Span span);
+    std::size_t instance_of(const FunctionSyntax& syntax, std::size_t function, const std::vector<VarType>& types,
+                            Span span);
+    void lower_instance(std::size_t number, Span span);
+    std::vector<Entity> declared_arguments(const FunctionSyntax& syntax, const std::vector<Entity>& args, Span span);
+    void check_returns(const FunctionSyntax& syntax, const std::string& variable, const ir::Region& body, Span span);
     // lower_values.cpp: emitting
     std::int32_t line_here() const;
     ValueId emit(ir::Op op);
@@ -243,6 +267,8 @@ private:
     std::vector<FunctionSyntax> program_;
     std::map<std::string, Variable> types_;  // lasts over the passes
     RecordTypes records_;
+    std::vector<bool> recursive_;      // by function of the program: it reaches itself
+    std::vector<Instance> instances_;  // last over the passes
     bool changed_ = false;
     bool returns_value_ = false;  // the first function is a device function
     // of one pass
@@ -257,6 +283,13 @@ private:
     int calls_ = 0;
     int temporaries_ = 0;
     int loops_ = 0;
+    std::vector<ir::Function> callees_;  // code of the instances
+    bool is_untyped_ = false;            // a call was left out since its type is not known yet
+    Span untyped_call_;                  // and where that was
+    std::size_t untyped_function_ = 0;
+    std::string untyped_name_;
+    std::uint32_t shared_bytes_ = 0;  // of the kernel and all it calls
+    std::string texts_;
     std::map<std::string, VarType> shown_;                         // variables that only a debugger reads
     std::map<std::tuple<std::string, int, int>, VarType> chosen_;  // types of values that control flow chooses
     Span here_;  // of the user's statement being lowered, for line numbers

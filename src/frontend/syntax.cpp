@@ -1,5 +1,6 @@
 #include "frontend/syntax.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -102,6 +103,11 @@ private:
     std::size_t at_ = 0;
 };
 
+bool gives_value(const Node& node) {
+    if (node.head == Head::Return) return !node.items.empty();
+    return std::any_of(node.items.begin(), node.items.end(), gives_value);
+}
+
 int count_returns(const Node& node) {
     int count = node.head == Head::Return;
     for (const Node& item : node.items) count += count_returns(item);
@@ -124,10 +130,19 @@ std::vector<FunctionSyntax> parse_program(std::string_view text) {
         if (first != Head::List && first != Head::Atom)
             function.params.emplace_back(kHeads[static_cast<std::size_t>(first)]);
         for (const Node& param : node.items[1].items) function.params.emplace_back(param.atom);
-        function.body.assign(std::make_move_iterator(node.items.begin() + 2),
+        const bool is_declared = node.items.size() > 2 && node.items[2].head == Head::Types;
+        if (is_declared) {
+            for (const Node& type : node.items[2].items) function.types.push_back(dtype_from_name(type.atom));
+            function.result = function.types.front();
+            function.types.erase(function.types.begin());
+        }
+        function.body.assign(std::make_move_iterator(node.items.begin() + (is_declared ? 3 : 2)),
                              std::make_move_iterator(node.items.end()));
         int returns = 0;
-        for (const Node& statement : function.body) returns += count_returns(statement);
+        for (const Node& statement : function.body) {
+            returns += count_returns(statement);
+            function.gives_value = function.gives_value || gives_value(statement);
+        }
         function.single_exit = returns == 0 || (returns == 1 && function.body.back().head == Head::Return);
         program.push_back(std::move(function));
     }

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/dtype.h"
+
 namespace treadle::frontend {
 
 // A place in the source of one function: line counted from the function's first line (0), columns from 0; end
@@ -41,6 +43,10 @@ struct FunctionSyntax {
     std::vector<std::string> params;
     std::vector<Node> body;
     bool single_exit = false;  // its only return is its last statement
+    bool gives_value = false;  // some return has one
+    // Declared types of numbers, to which arguments and results are converted; Count where there is none.
+    std::vector<DType> types;  // of the parameters; empty: nothing is declared
+    DType result = DType::Count;
 };
 
 // The node tree points into text, which must outlive it.

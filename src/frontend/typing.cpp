@@ -6,7 +6,7 @@ namespace treadle::frontend {
 namespace {
 
 DType mixed_float(DType a, DType b) {
-    if (is_float(a) && is_float(b)) return size_of(a) > size_of(b) ? a : b;
+    if (is_float(a) && is_float(b)) return wider_float(a, b);
     const DType flt = is_float(a) ? a : b;
     const DType whole = is_float(a) ? b : a;
     return size_of(flt) == 4 && size_of(whole) <= 2 ? DType::Float32 : DType::Float64;

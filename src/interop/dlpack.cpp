@@ -6,6 +6,7 @@ namespace treadle::interop {
 namespace {
 
 constexpr std::uint8_t kCodes[] = {'i', 'u', 'f', 0, 0, 'c', 'b'};  // DLPack's codes, by our kinds; 0: none of ours
+constexpr std::uint8_t kBfloat = 4;                                 // a kind of its own there
 
 struct Owner {
     array::Array array;
@@ -14,6 +15,7 @@ struct Owner {
 };
 
 DlDataType dl_type(DType type) {
+    if (type == DType::BFloat16) return {kBfloat, 16, 1};
     for (std::size_t code = 0; code < std::size(kCodes); ++code) {
         if (kCodes[code] == static_cast<std::uint8_t>(info(type).kind))
             return {static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(8 * size_of(type)), 1};
@@ -53,12 +55,9 @@ std::unique_ptr<Managed> managed(const array::Array& array) {
 
 ForeignView view_of(const DlTensor& tensor) {
     ForeignView view{};
-    const char kind = tensor.dtype.code < std::size(kCodes) ? static_cast<char>(kCodes[tensor.dtype.code]) : '\0';
     view.dtype = DType::Count;
     for (int i = 0; i < kDTypeCount; ++i) {
-        const auto type = static_cast<DType>(i);
-        if (info(type).kind == kind && 8 * size_of(type) == tensor.dtype.bits && tensor.dtype.lanes == 1)
-            view.dtype = type;
+        if (dl_type(static_cast<DType>(i)) == tensor.dtype) view.dtype = static_cast<DType>(i);
     }
     if (view.dtype == DType::Count) {
         throw Error(ErrorKind::Type, "expected an element type that devices have, got DLPack's code " +

@@ -21,6 +21,7 @@ struct DlDataType {
     std::uint8_t code;
     std::uint8_t bits;
     std::uint16_t lanes;
+    bool operator==(const DlDataType&) const = default;
 };
 
 struct DlTensor {

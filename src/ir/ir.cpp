@@ -38,6 +38,13 @@ bool holds(const Region& region, const Test& test) {
     return found;
 }
 
+template <class Test>
+bool holds(const Function& kernel, const Test& test) {
+    bool found = false;
+    walk_all(kernel, [&](const Op& op) { found = found || test(op); });
+    return found;
+}
+
 bool needs_warp(const Op& op) {
     switch (op.code) {
         case Opcode::LaneId:
@@ -53,19 +60,23 @@ bool needs_warp(const Op& op) {
 }  // namespace
 
 bool uses_block(const Function& function) {
-    return holds(function.body, [](const Op& op) { return is_barrier(op) || op.code == Opcode::SharedArray; });
+    return holds(function, [](const Op& op) { return is_barrier(op) || op.code == Opcode::SharedArray; });
 }
 
 bool has_barrier(const Region& region) { return holds(region, is_barrier); }
 
-bool uses_warp(const Function& function) { return holds(function.body, needs_warp); }
+bool uses_warp(const Function& function) { return holds(function, needs_warp); }
+
+bool needs_links(const Function& function) {
+    return holds(function, [](const Op& op) { return op.code == Opcode::ExternalCall; });
+}
 
 bool meets_grid(const Function& function) {
-    return holds(function.body, [](const Op& op) { return op.code == Opcode::Barrier && op.index == 1; });
+    return holds(function, [](const Op& op) { return op.code == Opcode::Barrier && op.index == 1; });
 }
 
 bool has_spin(const Function& function) {
-    return holds(function.body, [](const Op& op) { return op.code == Opcode::Loop && op.index == 1; });
+    return holds(function, [](const Op& op) { return op.code == Opcode::Loop && op.index == 1; });
 }
 
 namespace {
@@ -97,7 +108,7 @@ bool is_block_construct(const Op& op) {
 
 std::int64_t local_bytes(const Function& function) {
     std::int64_t total = 0;
-    walk(function.body, [&](const Op& op) {
+    walk_all(function, [&](const Op& op) {
         if (op.code == Opcode::LocalArray) total += static_cast<std::int64_t>(op.imm) * size_of(op.elem);
     });
     return total;

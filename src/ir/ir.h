@@ -144,6 +144,11 @@ struct Function {
     std::uint32_t shared_bytes = 0;  // of all shared arrays of known size
     std::string texts;               // what is printed and raised, a line of JSON each
     Region body;
+    // Functions that are called, since they call themselves in the end; all others are inlined. Calls in any of them
+    // name functions of the kernel's list.
+    std::vector<Function> callees;
+    bool is_called = false;             // one of those; its parameters differ between threads
+    std::vector<std::int32_t> results;  // variables that hold what it gives
     // filled in by passes/split_blocks
     bool splits = false;                // packets run from barrier to barrier, all of them through each piece
     std::vector<bool> block_values;     // by value: computed once for a block
@@ -182,9 +187,13 @@ bool meets_grid(const Function& function);
 bool is_block_construct(const Op& op);
 // Loops that wait for another thread; passes/mark_spins finds them.
 bool has_spin(const Function& function);
-inline bool runs_by_packet(const Function& function) { return uses_block(function) || has_spin(function); }
+inline bool runs_by_packet(const Function& function) {
+    return uses_block(function) || has_spin(function) || !function.callees.empty();
+}
 bool uses_warp(const Function& function);
-// Of the local arrays of one thread.
+// Whether it, or a function that it calls, calls code of another compiler.
+bool needs_links(const Function& function);
+// Of the local arrays of one thread, each function that is called counting once.
 std::int64_t local_bytes(const Function& function);
 // Of the local arrays of threads that run at once on the stack of a host thread.
 inline constexpr std::int64_t kMostStackBytes = std::int64_t{1} << 20;
@@ -196,6 +205,13 @@ void walk(Region& region, const Visit& visit) {
         visit(op);
         for (auto& inner : op.regions) walk(inner, visit);
     }
+}
+
+// The same for all operations of a kernel and of the functions it calls.
+template <class Function, class Visit>
+void walk_all(Function& kernel, const Visit& visit) {
+    walk(kernel.body, visit);
+    for (auto& callee : kernel.callees) walk(callee.body, visit);
 }
 
 }  // namespace treadle::ir

@@ -13,6 +13,17 @@ public:
 
     Function run() {
         expect("kernel");
+        Function kernel = function();
+        while (accept_word("function")) {
+            kernel.callees.push_back(function());
+            kernel.callees.back().is_called = true;
+        }
+        return kernel;
+    }
+
+private:
+    Function function() {
+        function_ = {};
         expect("@");
         function_.name = word();
         expect("(");
@@ -46,8 +57,8 @@ public:
         return std::move(function_);
     }
 
-private:
     void header_flags() {
+        contract_ = false;
         while (true) {
             if (accept_word("contract")) {
                 contract_ = true;
@@ -56,6 +67,8 @@ private:
             } else if (accept_word("shared")) {
                 expect("=");
                 function_.shared_bytes = static_cast<std::uint32_t>(number());
+            } else if (accept_word("gives")) {
+                while (accept("$")) function_.results.push_back(static_cast<std::int32_t>(number()));
             } else if (accept_word("bounds")) {
                 expect("=");
                 const std::string mode = word();

@@ -10,7 +10,7 @@ public:
     explicit Printer(const Function& function) : function_(function) {}
 
     std::string run() {
-        out_ << "kernel @" << function_.name << "(";
+        out_ << (function_.is_called ? "function @" : "kernel @") << function_.name << "(";
         for (std::size_t i = 0; i < function_.params.size(); ++i) {
             out_ << (i ? ", " : "") << to_string(function_.params[i]);
         }
@@ -19,6 +19,8 @@ public:
         if (function_.contract) out_ << " contract";
         if (function_.fastmath) out_ << " fastmath";
         if (function_.shared_bytes != 0) out_ << " shared=" << function_.shared_bytes;
+        if (!function_.results.empty()) out_ << " gives";
+        for (const std::int32_t variable : function_.results) out_ << " $" << variable;
         out_ << " {\n";
         for (std::size_t i = 0; i < function_.variables.size(); ++i) {
             const Variable& variable = function_.variables[i];
@@ -42,6 +44,7 @@ public:
         }
         region(function_.body, 1);
         out_ << "}\n";
+        for (const Function& callee : function_.callees) out_ << print(callee);
         return out_.str();
     }
 

@@ -9,9 +9,16 @@ namespace {
 // Values become visible when their operation is reached and invisible when their region ends.
 class Verifier {
 public:
-    explicit Verifier(const Function& function) : function_(function), visible_(function.values.size(), false) {}
+    Verifier(const Function& function, const Function& kernel)
+        : function_(function), kernel_(kernel), visible_(function.values.size(), false) {}
 
-    void run() { region(function_.body, 0, 0); }
+    void run() {
+        region(function_.body, 0, 0);
+        for (const std::int32_t variable : function_.results) {
+            if (static_cast<std::size_t>(variable) >= function_.variables.size())
+                throw Error(ErrorKind::Internal, "[ir] in " + function_.name + ": a result is no variable");
+        }
+    }
 
 private:
     void region(const Region& region, int loops, int scopes) {
@@ -84,8 +91,17 @@ private:
             case Opcode::Break:
             case Opcode::Continue: require(loops > 0, op, "stands outside a loop body"); break;
             case Opcode::Leave: require(scopes > 0, op, "stands outside a scope"); break;
+            case Opcode::Call: check_call(op); break;
             default: break;
         }
+    }
+
+    void check_call(const Op& op) {
+        require(static_cast<std::size_t>(op.index) < kernel_.callees.size(), op, "names no function");
+        const Function& callee = kernel_.callees[static_cast<std::size_t>(op.index)];
+        require(op.operands.size() == callee.params.size(), op, "operands do not fit the function's parameters");
+        for (std::size_t i = 0; i < op.operands.size(); ++i)
+            require(function_.values[op.operands[i]] == callee.params[i], op, "has an operand of another type");
     }
 
     void check_align(const Op& op) {
@@ -119,11 +135,15 @@ private:
     }
 
     const Function& function_;
+    const Function& kernel_;
     std::vector<bool> visible_;
 };
 
 }  // namespace
 
-void verify(const Function& function) { Verifier(function).run(); }
+void verify(const Function& function) {
+    Verifier(function, function).run();
+    for (const Function& callee : function.callees) Verifier(callee, function).run();
+}
 
 }  // namespace treadle::ir

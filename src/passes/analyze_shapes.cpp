@@ -39,6 +39,7 @@ public:
         constants_.assign(function_.values.size(), std::nullopt);
         homes_.assign(function_.variables.size(), -1);
         nodes_.push_back({});
+        for (const std::int32_t variable : function_.results) homes_[static_cast<std::size_t>(variable)] = 0;
         place(function_.body, 0);
         do {
             changed_ = false;
@@ -167,7 +168,9 @@ private:
                 // Other packets may write between the reads of two packets.
                 if (context_.whole_block) return Shape::varying();
                 return op.space == ir::Space::Local ? Shape::varying() : load_shape(op);
-            case Opcode::Atomic: return Shape::varying();
+            case Opcode::Atomic:
+            case Opcode::Call: return Shape::varying();
+            case Opcode::Param: return function_.is_called ? Shape::varying() : Shape::uniform();
             case Opcode::LaneId: return Shape::linear(1);
             case Opcode::Match:
                 return op.index == 1 && shape(op.operands[0]).is_uniform() ? Shape::uniform() : Shape::varying();

@@ -26,6 +26,7 @@ private:
             for (const ir::ValueId operand : op.operands) ++uses_[operand];
             if (op.code == Opcode::VarGet) ++reads_[static_cast<std::size_t>(op.index)];
         });
+        for (const std::int32_t variable : function_.results) ++reads_[static_cast<std::size_t>(variable)];
         removed_ = false;
         sweep(function_.body);
         return removed_;

@@ -3,6 +3,8 @@
 #include <set>
 #include <vector>
 
+#include "base/error.h"
+
 namespace treadle::passes {
 namespace {
 
@@ -81,6 +83,12 @@ private:
 }  // namespace
 
 void mark_spins(ir::Function& function) {
+    for (ir::Function& callee : function.callees) {
+        mark_spins(callee);
+        if (ir::has_spin(callee))
+            throw Error(ErrorKind::Unsupported,
+                        "[" + callee.name + "] a function that calls itself cannot wait for other threads in a loop");
+    }
     ir::walk(function.body, [&](Op& op) {
         if (op.code != Opcode::Loop) return;
         Loop loop(op, function.values.size());

@@ -20,6 +20,13 @@ struct Pass {
     bool required;
 };
 
+// A pass over a kernel and the functions it calls.
+bool run_on_all(const Pass& pass, ir::Function& kernel, const PassContext& context) {
+    bool changed = pass.run(kernel, context);
+    for (ir::Function& callee : kernel.callees) changed = pass.run(callee, context) || changed;
+    return changed;
+}
+
 // Folding first: it turns branches and steps into constants that the shapes are better for.
 constexpr std::array kPasses = {
     Pass{"fold_constants", fold_constants, false},
@@ -51,7 +58,7 @@ std::vector<std::string_view> pass_names() {
 bool run_pass(std::string_view name, ir::Function& function, const PassContext& context) {
     for (const Pass& pass : kPasses) {
         if (pass.name != name) continue;
-        const bool changed = pass.run(function, context);
+        const bool changed = run_on_all(pass, function, context);
         ir::verify(function);
         return changed;
     }
@@ -64,7 +71,7 @@ std::vector<PassTiming> run_pipeline(ir::Function& function, const PassContext& 
     for (const Pass& pass : kPasses) {
         if (!pass.required && listed(disabled, pass.name)) continue;
         const auto begin = std::chrono::steady_clock::now();
-        const bool changed = pass.run(function, context);
+        const bool changed = run_on_all(pass, function, context);
         if (changed) ir::verify(function);
         const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
         timings.push_back({pass.name, spent.count(), changed});

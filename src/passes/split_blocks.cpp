@@ -106,7 +106,9 @@ bool split_blocks(ir::Function& function, const PassContext& context) {
     const bool known = context.block[0] != 0;
     const std::int64_t threads = std::int64_t{context.block[0]} * context.block[1] * context.block[2];
     if (threads * ir::local_bytes(function) > ir::kMostStackBytes) return false;
-    if (!known || !ir::has_barrier(function) || ir::has_spin(function) || ir::meets_grid(function)) return false;
+    if (!known || !function.callees.empty() || !ir::has_barrier(function) || ir::has_spin(function) ||
+        ir::meets_grid(function))
+        return false;
     ir::Function whole = function;
     PassContext all = context;
     all.whole_block = true;

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kMagic[8] = {'T', 'R', 'D', 'L', 'K', 'R', 'N', '3'};
+constexpr char kMagic[8] = {'T', 'R', 'D', 'L', 'K', 'R', 'N', '4'};
 constexpr std::uint64_t kDefaultLimitBytes = std::uint64_t{1} << 30;
 
 struct Header {
@@ -40,8 +40,9 @@ struct Header {
     std::uint8_t whole_block;
     std::uint8_t reports;
     std::uint8_t coarse;
+    std::uint8_t recurses;
     std::uint8_t shares_memory;
-    std::uint8_t reserved[6];
+    std::uint8_t reserved[5];
     std::uint32_t text_bytes;
     double compile_ms;
     std::uint64_t object_bytes;
@@ -128,6 +129,7 @@ std::optional<Parsed> parse(const std::string& bytes) {
     parsed.artifact.whole_block = header.whole_block != 0;
     parsed.artifact.reports = header.reports != 0;
     parsed.artifact.coarse = header.coarse != 0;
+    parsed.artifact.recurses = header.recurses != 0;
     parsed.artifact.shares_memory = header.shares_memory != 0;
     parsed.artifact.blocks_wait = header.blocks_wait != 0;
     parsed.artifact.meets_grid = header.meets_grid != 0;
@@ -219,6 +221,7 @@ std::string ArtifactCache::store(const std::string& key, const Artifact& artifac
     header.whole_block = artifact.whole_block;
     header.reports = artifact.reports;
     header.coarse = artifact.coarse;
+    header.recurses = artifact.recurses;
     header.shares_memory = artifact.shares_memory;
     header.blocks_wait = artifact.blocks_wait;
     header.meets_grid = artifact.meets_grid;

@@ -5,6 +5,7 @@
 #include "base/cpu_target.h"
 #include "base/dtype.h"
 #include "base/error.h"
+#include "base/float_bits.h"
 #include "base/hash.h"
 #include "base/small_vector.h"
 #include "base/thread_pool.h"
@@ -19,6 +20,9 @@ TEST(DTypes, promoteAsNumPyDoes) {
     EXPECT_EQ(promote(DType::Int16, DType::Float32), DType::Float32);
     EXPECT_EQ(promote(DType::Int16, DType::Float16), DType::Float32);
     EXPECT_EQ(promote(DType::Bool, DType::UInt16), DType::UInt16);
+    EXPECT_EQ(promote(DType::BFloat16, DType::Float16), DType::Float32);
+    EXPECT_EQ(promote(DType::BFloat16, DType::Int8), DType::BFloat16);
+    EXPECT_EQ(promote(DType::BFloat16, DType::Complex64), DType::Complex64);
 }
 
 TEST(DTypes, promotionIsSymmetric) {
@@ -28,6 +32,15 @@ TEST(DTypes, promotionIsSymmetric) {
                       promote(static_cast<DType>(b), static_cast<DType>(a)));
         }
     }
+}
+
+TEST(DTypes, floatsHaveBits) {
+    EXPECT_EQ(float_bits(DType::BFloat16, 1.0), 0x3f80u);
+    EXPECT_EQ(float_bits(DType::BFloat16, 1.00390625), 0x3f80u);  // halfway: to even
+    EXPECT_EQ(float_bits(DType::BFloat16, 1.01171875), 0x3f82u);
+    EXPECT_EQ(float_bits(DType::BFloat16, 3.4e38), 0x7f80u);
+    EXPECT_EQ(float_bits(DType::BFloat16, -__builtin_nan("")), 0xffc0u);
+    EXPECT_EQ(float_bits(DType::Float16, -2.0), 0xc000u);
 }
 
 TEST(DTypes, areFoundByName) {

@@ -128,6 +128,39 @@ TEST(Ir, parserNamesTheLine) {
     expect_error(without(kGood, "yield %5"), "condition must end with yield");
 }
 
+const std::string kCalls = R"(kernel @k(ptr, int64) bounds=guard contract {
+  %0 = param : ptr
+  %1 = param {index=1} : int64
+  %2 = call %1 {line=3} : bool
+  %3 = call_result %2 : int64
+  if %2 {
+    return
+  } {
+  }
+  store %0, %1, %1, %3, %3 {index=1, elem=int64}
+}
+function @f(int64) bounds=guard contract gives $0 {
+  var $0 result : int64
+  %0 = param : int64
+  var_set %0
+}
+)";
+
+TEST(Ir, functionsThatAreCalledFollowTheKernel) {
+    const Function kernel = parse(kCalls);
+    verify(kernel);
+    ASSERT_EQ(kernel.callees.size(), 1u);
+    EXPECT_TRUE(kernel.callees[0].is_called);
+    EXPECT_EQ(print(kernel), kCalls);
+    EXPECT_TRUE(runs_by_packet(kernel));
+    expect_error(without(kCalls, "call %1 {line=3}").insert(kCalls.find("call %1"), "call %1, %1"),
+                 "operands do not fit the function's parameters");
+    expect_error(without(kCalls, "call %1 {line=3}").insert(kCalls.find("call %1"), "call %1 {index=1}"),
+                 "names no function");
+    expect_error(without(kCalls, "call %1 {line=3}").insert(kCalls.find("call %1"), "call %0"),
+                 "has an operand of another type");
+}
+
 TEST(Ir, everyOperationIsFoundByItsText) {
     for (int i = 0; i < static_cast<int>(Opcode::Count); ++i) {
         const auto code = static_cast<Opcode>(i);

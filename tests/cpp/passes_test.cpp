@@ -63,6 +63,39 @@ TEST(AnalyzeShapes, tellsUniformLinearAndVaryingApart) {
     EXPECT_TRUE(function.nonnegative[7] == false && function.nonnegative[6]);
 }
 
+TEST(AnalyzeShapes, nothingIsKnownOfWhatACalledFunctionIsGiven) {
+    const ir::Function function = after("analyze_shapes", R"(kernel @k(int64) bounds=guard {
+  %0 = param : int64
+  %1 = call %0 : bool
+  %2 = call_result %1 : int64
+}
+function @f(int64) bounds=guard gives $0 {
+  var $0 result : int64
+  %0 = param : int64
+  %1 = const {imm=1} : int64
+  var_set %1
+}
+)");
+    EXPECT_TRUE(function.value_shapes[0].is_uniform());
+    EXPECT_TRUE(function.value_shapes[1].is_varying() && function.value_shapes[2].is_varying());
+    EXPECT_TRUE(function.callees[0].value_shapes[0].is_varying());
+    EXPECT_TRUE(function.callees[0].variable_shapes[0].is_uniform());
+}
+
+TEST(EliminateDeadCode, keepsResults) {
+    const ir::Function function = after("eliminate_dead_code", R"(kernel @k() bounds=guard {
+}
+function @f(int64) bounds=guard gives $1 {
+  var $0 other : int64
+  var $1 result : int64
+  %0 = param : int64
+  var_set %0
+  var_set %0 {index=1}
+}
+)");
+    EXPECT_EQ(function.callees[0].body.size(), 2u);
+}
+
 TEST(AnalyzeShapes, aVariableUsedOnlyUnderAMaskStaysUniform) {
     const std::string inside =
         "if %5 {\nvar_set %1 {index=0}\n%6 = var_get : int64\nstore %0, %1, %2, %4, %6 {index=1, elem=int64}\n} {\n}\n";

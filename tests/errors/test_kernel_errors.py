@@ -35,8 +35,6 @@ def returns_nothing(a):
 
 @cuda.jit(device=True)
 def recursive(n):
-    if n < 2:
-        return 1
     return n * recursive(n - 1)
 """
 
@@ -131,7 +129,7 @@ CASES = {
     "global array": ("y = GLOBAL_ARRAY[0]", UNSUPPORTED, "pass the array as an argument", "GLOBAL_ARRAY"),
     "unsupported builtin": ("y = sorted(x)", UNSUPPORTED, "sorted", "sorted"),
     "print": ("print(x)", TYPING, "print: expected a number, got an array", "print(x)"),
-    "recursion": ("y = recursive(n)", UNSUPPORTED, "calls itself", "recursive(n - 1)"),
+    "recursion": ("y = recursive(n)", TYPING, "what 'recursive' returns cannot be told", "recursive(n)"),
     "for over array": ("for v in x:\n    pass", UNSUPPORTED, r"runs over range\(...\)", None),
     "array operand": ("y = x + 1", TYPING, "expected a number, got an array", "x + 1"),
     "operator function": (

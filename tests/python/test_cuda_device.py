@@ -381,3 +381,29 @@ except TypeError as error:
     assert second[4:13] == [pointer, "100", "4", pointer, "100", "4", pointer, "50", "8"]
     waits = fake.named(calls, "cuStreamWaitEvent")
     assert [wait[0] for wait in waits] == [own, "0x1000"], waits
+
+
+def test_bfloat16_has_no_cuda_array_interface(fake):
+    output, _ = fake("""
+x = td.empty(3, td.bfloat16)
+try:
+    x.__cuda_array_interface__
+except AttributeError as error:
+    print(error)
+print(hasattr(x.view("uint16"), "__cuda_array_interface__"))
+""")
+    assert output == "__cuda_array_interface__: has no bfloat16: use DLPack, or view the array as uint16\nTrue\n"
+
+
+def test_kernels_that_recurse_get_a_stack(fake):
+    output, calls = fake("""
+@cuda.jit(device=True)
+def f(n):
+    return 0 if n == 0 else f(n - 1) + 1
+@cuda.jit
+def kernel(out):
+    out[0] = f(3)
+add[1, 32](*(td.empty(4, "float32") for _ in range(3)))
+kernel[1, 1](td.empty(1, "int64"))
+""")
+    assert fake.named(calls, "cuCtxSetLimit") == [["0", str(16 * 1024)]]

@@ -20,6 +20,7 @@ def mixed(x, index, out):
     out[j + i] = x[0, 0] + mine[0] + x[j, 2]
 
 
+@pytest.mark.cpu("a GPU has no packets")
 def test_explain():
     with pytest.raises(ValueError, match=r"mixed.explain: expected argument types"):
         cuda.jit(mixed.py_func).explain()
@@ -41,6 +42,25 @@ def test_explain():
     assert mixed.get_shared_mem_per_block() and list(mixed.get_shared_mem_per_block().values()) == [1024]
 
 
+def test_explain_for_a_gpu():
+    types = [("array", "float32", 2, 1), ("array", "int64", 1, 1), ("array", "float32", 1, 1)]
+    text = mixed._ready().dump(types, "explain", (16, 16), 90)
+    for part in (
+        "threads: the GPU's own, in blocks of at most ",
+        "blocks: threads meet at barriers",
+        "shared memory: 1024 bytes a block",
+        "load, neighbouring elements for neighbouring threads; bounds tested",
+        "threads of a warp may part",
+        "atomic, in global memory; bounds tested",
+        "one element for neighbouring threads; bounds tested",
+        "elements at a fixed distance for neighbouring threads; bounds tested",
+        "the thread's own memory",
+    ):
+        assert part in text, (part, text)
+    assert "packet" not in text and "lane" not in text
+
+
+@pytest.mark.cpu("a GPU runs no thread in step")
 def test_explain_waiting():
     @cuda.jit
     def wait(flag):

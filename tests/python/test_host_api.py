@@ -283,7 +283,7 @@ def test_small_things():
         cuda.profile_start()
         cuda.profile_stop()
     assert len(cuda.runtime.get_version()) == 2 and cuda.runtime.is_supported_version()
-    assert cuda.is_float16_supported() and not cuda.is_bfloat16_supported() and cuda.is_supported_version()
+    assert cuda.is_float16_supported() and cuda.is_bfloat16_supported() and cuda.is_supported_version()
     assert cuda.is_available()
 
 

@@ -99,6 +99,42 @@ def test_the_assembler_takes_checked_divisions(tmp_path):
         subprocess.run([assembler(), "-arch=sm_90", "-o", "/dev/null", str(file)], check=True)
 
 
+@cuda.jit(device=True)
+def pair(x, n):
+    if n == 0:
+        raise ValueError("zero")
+    if n == 1:
+        return x[0], True
+    a, b = pair(x, n - 1)
+    return a * n, not b
+
+
+@cuda.jit("bfloat16(bfloat16, int8)", device=True)
+def narrow(x, n):
+    return x if n < 0 else narrow(x + x, n - 1)
+
+
+@cuda.jit
+def recursive(x, out):
+    i = cuda.grid(1)
+    shared = cuda.shared.array(32, "float32")
+    shared[cuda.threadIdx.x % 32] = x[i]
+    cuda.syncthreads()
+    value, flag = pair(shared, i)
+    out[i] = value if flag else narrow(value, 3)
+
+
+@pytest.mark.skipif(assembler() is None, reason="ptxas is not installed")
+@pytest.mark.parametrize("capability", CHIPS)
+def test_functions_that_call_themselves(capability, tmp_path):
+    file = tmp_path / "kernel.ptx"
+    file.write_text(ptx(recursive, (LINE, LINE), capability, coarse=True))
+    command = [assembler(), "-v", f"-arch=sm_{capability}", "-o", "/dev/null", str(file)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if not (result.returncode and "is not defined for option 'gpu-name'" in result.stderr):
+        assert result.returncode == 0 and "Function properties for pair" in result.stderr, result.stderr
+
+
 @pytest.mark.parametrize("capability", CHIPS)
 def test_targets(kernels, capability):
     assert f".target sm_{capability}" in ptx(kernels.vecadd, SIGNATURES["vecadd"], capability)

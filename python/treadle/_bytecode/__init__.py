@@ -37,6 +37,8 @@ def text_of(code: types.CodeType) -> str:
             problem = problem or error
         except LookupError:
             problem = problem or NotUnderstood("its bytecode takes what is not there", code.co_firstlineno)
+        except ValueError:
+            problem = problem or NotUnderstood("an f-string like this has no text", code.co_firstlineno)
     assert problem is not None
     raise problem
 

@@ -35,20 +35,24 @@ class Decision(NamedTuple):
     nodes: frozenset[int]
 
     def condition(self) -> ast.expr:
-        return _not(self.test) if self.negated else self.test
+        return opposite(self.test) if self.negated else self.test
 
 
 class Stop(NamedTuple):
-    """Why a run ended: goto, return, for or branch."""
+    """Why a run ended: goto, return, raise, for or branch."""
 
     kind: str
     at: int
     decision: Decision | None = None
 
 
-def _not(test: ast.expr) -> ast.expr:
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return test.operand
+def opposite(test: ast.expr) -> ast.expr:
+    """The condition that holds where another does not."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return operand
+        case ast.Compare(left=left, ops=[ast.Is()], comparators=[ast.Constant(value=None) as none]):
+            return ast.Compare(left, [ast.IsNot()], [none])
     return ast.UnaryOp(ast.Not(), test)
 
 
@@ -77,7 +81,7 @@ class Machine(Steps):
             instruction = self.graph.instructions[at]
             if at != start and state.at_base() and (len(self.graph.before[at]) > 1 or instruction.op == "for"):
                 return Stop("goto", at)
-            if instruction.op in ("return", "for"):
+            if instruction.op in ("return", "raise", "for"):
                 return Stop(instruction.op, at)
             if instruction.op in ("branch", "keep"):
                 state.line = instruction.line if state.line is None else min(state.line, instruction.line)
@@ -210,7 +214,7 @@ class Machine(Steps):
         if (yes.yes.to, yes.no.to) == (no.yes.to, no.no.to):
             other = no.condition()
         elif (yes.yes.to, yes.no.to) == (no.no.to, no.yes.to):
-            other = _not(no.condition())
+            other = opposite(no.condition())
         else:
             return None
         test = ast.IfExp(first.condition(), yes.condition(), other)
@@ -231,7 +235,7 @@ def _combined(one: Decision, two: Decision) -> Decision | None:
             test = _joined(ast.Or() if one.negated else ast.And(), one.test, two.test)
             return Decision(test, two.negated, two.yes, Edge(two.no.to, two.no.value and test), nodes)
         if two.no.value is None:
-            test = _joined(ast.Or(), _not(one.condition()), two.condition())
+            test = _joined(ast.Or(), opposite(one.condition()), two.condition())
             return Decision(test, False, two.yes, two.no, nodes)
     return None
 

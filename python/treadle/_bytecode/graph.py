@@ -30,15 +30,19 @@ _EFFECTS = {
     "closure": -1,
     "jump": 0,
     "return": -1,
+    "raise": -1,
+    "assertion": 1,
 }
 
 
 def _effect(instruction: Instruction, edge: int) -> int:
     match instruction.op:
-        case "tuple" | "list" | "slice":
+        case "tuple" | "list" | "slice" | "joined":
             return 1 - instruction.arg
         case "unpack":
             return instruction.arg - 1
+        case "format":
+            return -1 if instruction.arg else 0
         case "call":
             return -instruction.arg[0]
         case "branch":

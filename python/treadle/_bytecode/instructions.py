@@ -16,7 +16,7 @@ __all__ = ["Instruction", "NotUnderstood", "difference", "read", "same_behaviour
 
 
 class Instruction(NamedTuple):
-    """``next``: where control goes on. branch: (true, false); keep: (jump, fallthrough); for: (body, exit); return: ()."""
+    """``next``: where control goes on. branch: (true, false); keep: (jump, fallthrough); for: (body, exit); return, raise: ()."""
 
     op: str
     arg: Any
@@ -76,7 +76,7 @@ def read(code: types.CodeType) -> list[Instruction]:
         next: tuple[int, ...] = (after,)
         falls, arg = True, entry.arg
         match entry.op:
-            case "return":
+            case "return" | "raise":
                 next = ()
             case "branch":
                 next, falls, arg = ((jump, after) if arg else (after, jump)), not arg, None

@@ -43,6 +43,7 @@ _NAMES = {
 _COUNTS = {
     "BUILD_LIST": "list",
     "BUILD_SLICE": "slice",
+    "BUILD_STRING": "joined",
     "BUILD_TUPLE": "tuple",
     "COPY": "copy",
     "SWAP": "swap",
@@ -59,25 +60,18 @@ _CONSTRUCTS = {
     "BEFORE_WITH": "a with statement",
     "BUILD_CONST_KEY_MAP": "a dictionary",
     "BUILD_SET": "a set",
-    "BUILD_STRING": "an f-string",
     "CALL_FUNCTION_EX": "a call with starred arguments",
-    "CONVERT_VALUE": "an f-string",
     "DELETE_ATTR": "a del statement",
     "DELETE_FAST": "a del statement",
     "DELETE_SUBSCR": "a del statement",
-    "FORMAT_SIMPLE": "an f-string",
-    "FORMAT_VALUE": "an f-string",
-    "FORMAT_WITH_SPEC": "an f-string",
     "IMPORT_NAME": "an import",
     "LIST_APPEND": "a comprehension",
     "LIST_EXTEND": "a list",
-    "LOAD_ASSERTION_ERROR": "an assert statement",
     "LOAD_BUILD_CLASS": "a class",
     "LOAD_FAST_AND_CLEAR": "a comprehension",
     "LOAD_SPECIAL": "a with statement",
     "LOAD_SUPER_ATTR": "a call of super",
     "PUSH_EXC_INFO": "a try statement",
-    "RAISE_VARARGS": "a raise statement",
     "SET_UPDATE": "a set",
     "STORE_GLOBAL": "a global statement",
     "UNPACK_EX": "a starred expression",
@@ -89,6 +83,7 @@ _COMPREHENSIONS = {
     "<setcomp>": "a set comprehension",
 }
 _CLOSURE = 8  # the flag of MAKE_FUNCTION
+_CONVERSION, _HAS_FORMAT = 3, 4  # of FORMAT_VALUE
 _COMPARE_SHIFT = 5 if sys.version_info >= (3, 13) else 4 if sys.version_info >= (3, 12) else 0
 
 
@@ -114,6 +109,7 @@ class Reader:
         self.line = code.co_firstlineno
         self.columns: tuple[int | None, ...] = ()
         self.after_loop = False
+        self.asserting = False  # from where AssertionError is loaded to where it is raised
 
     def add(self, op: str, arg: Any = None, target: int | None = None, name: str = "") -> None:
         self.read.append(Entry(op, arg, self.line, target, name, self.columns))
@@ -189,6 +185,15 @@ class Reader:
             self.keywords = ()
         elif name == "CALL_KW":
             self.add("call", (argument, self.read.pop().arg), name=name)
+        elif name == "FORMAT_VALUE" and argument & _CONVERSION == 0 or name in ("FORMAT_SIMPLE", "FORMAT_WITH_SPEC"):
+            self.add("format", name == "FORMAT_WITH_SPEC" or argument & _HAS_FORMAT != 0, name=name)
+        elif name in ("FORMAT_VALUE", "CONVERT_VALUE"):
+            raise NotUnderstood("conversions (!r) are not supported in kernels", self.line)
+        elif name == "LOAD_ASSERTION_ERROR" or name == "LOAD_COMMON_CONSTANT" and argument == 0:
+            self.asserting = True
+            self.add("assertion", name=name)
+        elif name == "RAISE_VARARGS":
+            self.take_raise(argument)
         elif name == "CALL_INTRINSIC_1" and argument == 5:
             self.add("unary", "+", name=name)
         elif name == "MAKE_FUNCTION" or name == "SET_FUNCTION_ATTRIBUTE":
@@ -203,3 +208,12 @@ class Reader:
         else:
             what = f"{_CONSTRUCTS[name]} is not supported in kernels" if name in _CONSTRUCTS else "it is not understood"
             raise NotUnderstood(f"bytecode instruction {name}: {what}", self.line)
+
+    def take_raise(self, count: int) -> None:
+        if count != 1:
+            raise NotUnderstood("kernels raise Python's own exceptions with constant text", self.line)
+        if self.asserting and self.read[-1].op == "call":
+            # Written as a call of a method: what stands where its object would is the message.
+            self.read[-1] = self.read[-1]._replace(arg=(1, ()))
+        self.asserting = False
+        self.add("raise", name="RAISE_VARARGS")

@@ -10,17 +10,17 @@ import ast
 import dataclasses
 from typing import cast
 
-from .expressions import Machine
+from .expressions import Machine, opposite
 from .graph import immediate_dominators, reverse_postorder
 from .instructions import NotUnderstood
-from .steps import Item, Iterator, State
+from .steps import Assertion, Item, Iterator, State
 
 _MOST_COPIES = 40  # nodes written more than once
 
 
 @dataclasses.dataclass(eq=False)
 class Node:
-    """Statements without branches between them, and how control goes on: return, goto, branch or for."""
+    """Statements without branches between them, and how control goes on: return, raise, goto, branch or for."""
 
     at: int
     place: int
@@ -34,6 +34,15 @@ class Node:
     loop: set[int] = dataclasses.field(default_factory=set)
     line: int = 0
     target: ast.expr | None = None  # of a for loop
+
+    def failed_assertion(self) -> tuple[ast.expr | None] | None:
+        """The message of the assertion whose failure this is."""
+        match self:
+            case Node(kind="raise", statements=[], test=Assertion()):
+                return (None,)
+            case Node(kind="raise", statements=[], test=ast.Call(func=Assertion(), args=[message])):
+                return (message,)
+        return None
 
     def is_bare_return(self) -> bool:
         return self.kind == "return" and not self.statements and self.test is None
@@ -70,7 +79,7 @@ def nodes_of(machine: Machine) -> dict[int, Node]:
         state = State(stack[:])
         stop = machine.run(node.at, state)
         node.kind, node.statements = stop.kind, state.statements
-        if stop.kind == "return":
+        if stop.kind in ("return", "raise"):
             value = state.stack.pop()
             node.test = None if isinstance(value, ast.Constant) and value.value is None else value
             node.line = state.line or node.line
@@ -187,6 +196,10 @@ class Structure:
             statement: ast.stmt = ast.Return(node.test)
             statement.lineno = node.line
             return [*statements, statement]
+        if node.kind == "raise":
+            raised = ast.Raise(node.test, None)
+            raised.lineno = node.line
+            return [*statements, raised]
         if node.kind == "goto":
             return statements + self._go(node.next[0], context)
         yes, no = node.next
@@ -203,6 +216,12 @@ class Structure:
 
     def _if(self, node: Node, yes: Node, no: Node, context: _Context) -> list[ast.stmt]:
         test = cast(ast.expr, node.test)
+        for failure, after, holds in ((no, yes, test), (yes, no, _asserted(test))):
+            message = failure.failed_assertion()
+            if message is not None:
+                asserted = ast.Assert(holds, *message)
+                asserted.lineno = node.line
+                return [asserted, *self._go(after, context)]
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and yes is context.next is context.head:
             # What ends the body of a loop is jumped over with the test turned round.
             test, yes, no = test.operand, no, yes
@@ -266,7 +285,7 @@ class Structure:
         return self._loop(node, body, exit, context, statement)
 
     def _while(self, node: Node, context: _Context) -> list[ast.stmt]:
-        if node.kind == "branch" and not node.statements:
+        if node.kind == "branch" and not node.statements and not any(after.failed_assertion() for after in node.next):
             inside, outside = node.next
             numbers = {id(self._nodes[number]) for number in node.loop}
             test = cast(ast.expr, node.test)
@@ -316,4 +335,12 @@ def _leaves(statements: list[ast.stmt]) -> bool:
     last = statements[-1]
     if isinstance(last, ast.If):
         return _leaves(last.body) and _leaves(last.orelse)
-    return isinstance(last, (ast.Return, ast.Break, ast.Continue))
+    return isinstance(last, (ast.Return, ast.Raise, ast.Break, ast.Continue))
+
+
+def _asserted(failure: ast.expr) -> ast.expr:
+    """What is asserted where ``failure`` is what fails."""
+    if isinstance(failure, ast.BoolOp) and any(isinstance(value, ast.UnaryOp) for value in failure.values):
+        other = ast.And() if isinstance(failure.op, ast.Or) else ast.Or()
+        return ast.BoolOp(other, [_asserted(value) for value in failure.values])
+    return opposite(failure)

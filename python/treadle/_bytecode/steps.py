@@ -54,6 +54,10 @@ class Item(ast.expr):
     """The value that a for loop gives to its target."""
 
 
+class Assertion(ast.Name):
+    """The class of the exception that a failed assertion raises, whatever its name stands for."""
+
+
 class _Cell(ast.expr):
     """A variable that a nested function reads."""
 
@@ -75,6 +79,7 @@ class _Group(ast.expr):
     value: ast.expr
     parts: list[_Unpacked]
     targets: list[ast.expr]
+    dropped: int = 0  # parts that go where the next one goes
 
 
 class State:
@@ -166,6 +171,13 @@ class Steps:
             case "slice":
                 limits = [None if _is_none(part) else part for part in self._pop_several(state, arg)]
                 self._push(state, ast.Slice(*limits))
+            case "format":
+                form = _format(self._pop(state)) if arg else None
+                self._push(state, ast.JoinedStr([ast.FormattedValue(self._pop(state), -1, form)]))
+            case "joined":
+                self._push(state, ast.JoinedStr(sum(map(_pieces, self._pop_several(state, arg)), [])))
+            case "assertion":
+                self._push(state, Assertion("AssertionError", ast.Load()))
             case "call":
                 count, keywords = arg
                 given = self._pop_several(state, count)
@@ -232,7 +244,12 @@ class Steps:
         if isinstance(value, Iterator):
             state.stack.pop()
             return
-        if isinstance(value, (Item, _Unpacked)) or not isinstance(value, _Chain) and value in state.stack[:-1]:
+        if isinstance(value, _Unpacked):
+            # Of two stores to one name side by side the compiler leaves the second: a, a, b = ...
+            state.stack.pop()
+            value.group.dropped += 1
+            return
+        if isinstance(value, Item) or not isinstance(value, _Chain) and value in state.stack[:-1]:
             raise self.fail(at, "what it drops is not understood")
         value = self._pop(state)
         if not state.at_base():
@@ -244,7 +261,10 @@ class Steps:
         value = stack.pop()
         if isinstance(value, _Unpacked):
             group = value.group
-            group.targets.append(target)
+            if group.dropped and not isinstance(target, ast.Name):
+                raise self.fail(at, "what is dropped before it is not understood")
+            group.targets += [target] * (group.dropped + 1)
+            group.dropped = 0
             if len(group.targets) == len(group.parts):
                 stack.append(group.value)
                 self._store(at, state, ast.Tuple(group.targets, ast.Store()))
@@ -282,6 +302,15 @@ class Steps:
                 raise self.fail(at, "an augmented assignment like this is not understood")
             return ast.AugAssign(cast(ast.Name, target), value.op, value.right)
         return ast.Assign([target], value)
+
+
+def _pieces(value: ast.expr) -> list[ast.expr]:
+    """What a part of an f-string consists of."""
+    return list(value.values) if isinstance(value, ast.JoinedStr) else [value]
+
+
+def _format(value: ast.expr) -> ast.JoinedStr:
+    return value if isinstance(value, ast.JoinedStr) else ast.JoinedStr([value])
 
 
 def _is_none(value: ast.expr) -> bool:

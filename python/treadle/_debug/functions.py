@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 
 
 class Function:
-    """A function of the user's as kernels call it."""
+    """A function of the user's as kernels call it. declared: names of the types of its result and arguments, or nothing."""
 
-    def __init__(self, run: Run, function: types.FunctionType) -> None:
+    def __init__(self, run: Run, function: types.FunctionType, declared: list[str]) -> None:
         self._run = run
         self._function = function
+        self._declared = declared
         self._made: dict[Any, Any] = {}
         self._compiled: _treadle.Function | None = None
         self.__name__ = function.__name__
@@ -38,7 +39,11 @@ class Function:
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         values = [firm(lift(arg)) for arg in self._ordered(args, keywords)]
-        return self.ready(values)(*values)
+        if not self._declared:
+            return self.ready(values)(*values)
+        result, *types = self._declared
+        values = [_declared(value, kind) for value, kind in zip(values, types, strict=True)]
+        return _declared(self.ready(values)(*values), result)
 
     def _ordered(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> list[Any]:
         """The arguments of a call by the order of the parameters, with the default values."""
@@ -118,7 +123,10 @@ class Function:
         scope = self._globals(tree, names)
         scope |= rewriter.constants
         exec(compile(ast.Module([tree], []), source.file, "exec", dont_inherit=True, optimize=0), scope)
-        return scope[self.__name__]
+        made = scope[self.__name__]
+        if meaning(self._run, names.get(self.__name__)) is self:
+            scope[self.__name__] = self  # which finds the code for the types of each call
+        return made
 
     def _globals(self, tree: ast.AST, names: dict[str, Any]) -> dict[str, Any]:
         run = self._run
@@ -141,3 +149,7 @@ class Function:
             elif hasattr(builtins, name) and name not in scope:
                 scope[name] = meaning(run, getattr(builtins, name))
         return scope
+
+
+def _declared(value: Any, kind: str) -> Any:
+    return value if kind == "-" else convert(value, ("scalar", kind))

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treadle._bfloat16 import host_dtype
 from treadle._debug import warps
 from treadle._debug.arrays import KernelArray, new_array
 from treadle._debug.groups import Group, Tile, WholeBlock, WholeGrid
 from treadle._debug.places import place_here
 from treadle._debug.values import Scalar, convert, evaluate, firm, lift
+from treadle._records import numpy_dtype
 from treadle.errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -123,7 +125,7 @@ class Intrinsics:
             key: Any = None
             if key not in shared:
                 shared[key] = new_array(run.shared_bytes, "uint8", run.outside, "shared")
-            kind = np.dtype(dtype if isinstance(dtype, str) else dtype.name)
+            kind = host_dtype(numpy_dtype(dtype if isinstance(dtype, str) else dtype.name))
             count = run.shared_bytes // kind.itemsize
             return run.reinterpreted(shared[key], kind, count)
         key = place_here().steps[0]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle import _treadle
+from treadle._bfloat16 import host_dtype
 from treadle._convert import argument, from_host
 from treadle._debug.arrays import KernelArray
 from treadle._debug.debugger import Attached, make_debugger
@@ -20,12 +21,15 @@ from treadle._debug.names import counted
 from treadle._debug.places import kernel_frame
 from treadle._debug.threads import Crew, Index, Thread
 from treadle._debug.values import Scalar, code_of, lift, machine
+from treadle._program import declared_types
+from treadle._records import numpy_dtype
 from treadle.cuda._options import BOUNDS
 from treadle.errors import DeviceError, UnsupportedError
 
 if TYPE_CHECKING:
     import types
 
+    from treadle._kernel_types import Signature
     from treadle.cuda._kernel import Dispatcher
 
 
@@ -54,9 +58,9 @@ class Run:
         self.stops_in: Thread | None = None
         self.kernel = self.function(function)
 
-    def function(self, function: types.FunctionType) -> Function:
+    def function(self, function: types.FunctionType, declared: Signature | None = None) -> Function:
         if function not in self._functions:
-            self._functions[function] = Function(self, function)
+            self._functions[function] = Function(self, function, declared_types(declared))
         return self._functions[function]
 
     def constant(self, array: np.ndarray[Any, Any]) -> KernelArray:
@@ -99,7 +103,7 @@ class Run:
         found = argument(value, self.kernel.__name__, name, copies)
         if isinstance(found, _treadle.ndarray):
             return KernelArray(found, self.outside)
-        kind = np.dtype(found[0])
+        kind = host_dtype(numpy_dtype(found[0]))
         words = np.array(found[1:], np.uint64)
         part = kind.itemsize // len(words)
         return Scalar(np.frombuffer(b"".join(word.tobytes()[:part] for word in words), kind)[0])

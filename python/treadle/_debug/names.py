@@ -13,7 +13,7 @@ from treadle._debug.arrays import ElementType, KernelArray
 from treadle._debug.intrinsics import Builtin, ThreadValue
 from treadle._debug.values import Scalar, convert, lift, literal
 from treadle._program import BUILTINS, complex_function
-from treadle._types import SUPPORTED
+from treadle._types import DTYPES
 from treadle.cuda._intrinsics import Intrinsic
 from treadle.cuda._vector_types import VectorType
 
@@ -86,13 +86,13 @@ def meaning(run: Run, value: Any) -> Any:
 
 def _function(run: Run, value: Any) -> Any:
     kind = getattr(value, "_treadle_dtype", None)
-    if type(value).__module__.startswith("numba.") and str(value) in SUPPORTED:
+    if type(value).__module__.startswith("numba.") and str(value) in DTYPES:
         kind = str(value)
     if kind is not None:
         return ElementType(kind)
     name = _builtin_name(value)
     if name is not None:
-        return _PYTHON.get(name) or (ElementType(name) if name in SUPPORTED else _builtin(run, name))
+        return _PYTHON.get(name) or (ElementType(name) if name in DTYPES else _builtin(run, name))
     if is_namespace(value) or isinstance(value, type) and not issubclass(value, BaseException):
         return Names(run, value)
     module = getattr(value, "__module__", None)
@@ -104,7 +104,7 @@ def _function(run: Run, value: Any) -> Any:
         value = operator_function(value.__name__)
     function = getattr(value, "py_func", value)
     if isinstance(function, types.FunctionType):
-        return run.function(function)
+        return run.function(function, getattr(value, "declared", None))
     return value
 
 

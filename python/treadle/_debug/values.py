@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from treadle import _treadle
+from treadle._bfloat16 import bfloat16
 from treadle._program import number_text
 from treadle.cuda._host_visible import host_memory
 
@@ -138,6 +139,8 @@ class Scalar:
 
     def shown(self) -> Any:
         """The number as Python prints it; a float32 shows its own digits."""
+        if self.type == bfloat16:
+            return bfloat16(self.value)
         return self.value if self.type in ("float16", "float32", "complex64") else self.value.item()
 
     def __repr__(self) -> str:

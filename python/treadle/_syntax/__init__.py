@@ -31,7 +31,7 @@ from .words import (
 class FunctionWalker(CallWriter, OutputWriter):
     """Writes one function."""
 
-    def function(self, node: Nested, name: str, captured: Sequence[str] = ()) -> str:
+    def function(self, node: Nested, name: str, captured: Sequence[str] = (), types: Sequence[str] = ()) -> str:
         args = node.args
         if args.vararg or args.kwarg or args.kwonlyargs or args.posonlyargs:
             raise self._unsupported("a kernel's parameters are plain positional names", node)
@@ -40,6 +40,8 @@ class FunctionWalker(CallWriter, OutputWriter):
         bound = bound_names(inner)
         self._locals = {*params, *bound}
         head = f"(fn {name} ({' '.join(map(local_name, params))})"
+        if types:
+            head += f" (types {' '.join(types)})"
         if isinstance(node, ast.Lambda):
             return f"{head} (return {self._expr(node.body)}))"
         body = node.body

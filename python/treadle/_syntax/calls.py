@@ -86,7 +86,7 @@ class CallWriter(Writer):
         own = {*params, *bound_names(inner_nodes(node))}
         used = [inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name) and inner.id not in own]
         if name in used:
-            raise self._unsupported(f"'{name}' calls itself", node, "write the recursion as a loop")
+            raise self._unsupported(f"'{name}' calls itself", node, "make it a device function of the module")
         walker = type(self)(
             self._resolve,
             self._first_line,

@@ -11,6 +11,7 @@ import numpy as _numpy
 import treadle as _treadle_package
 from treadle import *  # noqa: F403
 from treadle import asnumpy, ndarray, newaxis, synchronize
+from treadle._bfloat16 import can_cast  # noqa: F401
 from treadle._raw_kernels import RawKernel, RawModule  # noqa: F401
 from treadle.compat import cupy_cuda as cuda  # type: ignore[no-redef]
 from treadle.random import rand as _rand  # noqa: F401
@@ -28,7 +29,6 @@ floating = _numpy.floating
 integer = _numpy.integer
 number = _numpy.number
 generic = _numpy.generic
-can_cast = _numpy.can_cast
 promote_types = _numpy.promote_types
 
 

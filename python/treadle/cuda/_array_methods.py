@@ -39,7 +39,7 @@ class DeviceArrayMethods:
             if isinstance(source, ndarray):
                 self._set(..., source)
             elif self._c_contiguous and self.size:
-                self._copy_from_host(np.ascontiguousarray(source, self.dtype).reshape(-1).view(np.uint8))
+                self._copy_from_host(np.ascontiguousarray(source).reshape(-1).view(np.uint8))
             else:
                 self._set(..., from_host(source))
 

@@ -187,8 +187,8 @@ def is_float16_supported() -> bool:
 
 
 def is_bfloat16_supported() -> bool:
-    """Whether kernels have the type bfloat16: not yet."""
-    return False
+    """Whether kernels have the type bfloat16."""
+    return True
 
 
 def is_supported_version() -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from treadle import _checks, _treadle
+from treadle._bfloat16 import host_dtype
 from treadle.cuda._arrays import new_device_array, order_of, to_device
 from treadle.cuda._host_visible import HostVisibleArray, host_memory, host_visible
 
@@ -21,9 +22,10 @@ def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order
     shape = _checks.integers("pinned_array: shape", shape)
     extents = np.asarray(shape, np.int64)
     try:
-        itemsize = np.dtype(dtype).itemsize
+        dtype = host_dtype(dtype)
     except TypeError:
         raise TypeError(f"pinned_array: dtype: expected a dtype, got {dtype!r}") from None
+    itemsize = dtype.itemsize
     if strides is None:
         memory = _page_locked(itemsize * int(np.prod(extents, dtype=np.int64)))
         return np.ndarray(shape, dtype, buffer=memory, order="C" if order == "C" else "F")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from treadle import _treadle
+from treadle._bfloat16 import host_dtype
 
 
 class _Memory:
@@ -145,7 +146,7 @@ for _name in (
 
 def host_memory(array: _treadle.ndarray) -> np.ndarray[Any, Any]:
     """The memory of a device array that the host reaches, as a NumPy array that keeps it alive and waits for nothing."""
-    return np.asarray(_Memory(array)).view(array.dtype)
+    return np.asarray(_Memory(array)).view(host_dtype(array.dtype))
 
 
 def host_visible(array: _treadle.ndarray) -> HostVisibleArray:

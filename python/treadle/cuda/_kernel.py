@@ -76,6 +76,12 @@ class Dispatcher(Inspection):
             for signature in signatures:
                 self._ready().prepare([arg.code() for arg in signature.args])
 
+    @property
+    def declared(self) -> kernel_types.Signature | None:
+        """The types that a device function was declared with, to which calls convert numbers; None where there is no one signature."""
+        alone = self.options.device and len(self._signatures) == 1
+        return self._signatures[0] if alone else None
+
     def _ready(self) -> _treadle.Function:
         """The compiled side, made at first use: globals and closures are frozen then."""
         with self._lock:
@@ -305,7 +311,9 @@ def jit(
 ) -> Any:
     """Makes a kernel (or, with ``device=True``, a function that kernels call) of a Python function.
 
-    ``@jit``, ``@jit(option=...)``, ``@jit("void(float32[:], int64)")`` and lists of signatures work; signatures compile at once.
+    ``@jit``, ``@jit(option=...)``, ``@jit("void(float32[:], int64)")`` and lists of signatures work; signatures compile at once. Calls
+    of a device function with one signature convert numbers to its types. Device functions may call themselves; more than 1000 calls
+    inside each other are a RecursionError at the next synchronisation.
 
     bounds: what an index outside an array does. "guard" (default): reads give zero, writes do nothing; "raise": also IndexError at
     the next synchronisation; "off": not tested. ``TREADLE_BOUNDS`` sets the default. fmad: a * b + c may be rounded once.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from treadle import _kernel_types as kernel_types
+from treadle._bfloat16 import can_cast, is_bfloat16
 from treadle._record_types import Record
 from treadle._records import numpy_dtype
 from treadle._signatures import from_dtype
@@ -100,9 +101,11 @@ def _same_elements(name: str, wanted: Any, dtype: Any = None) -> bool:
 @functools.cache
 def _number_cost(given: Any, wanted: kernel_types.Type) -> _Cost | None:
     """The cost of a conversion of numbers; None where there is none."""
-    if given is None or not isinstance(wanted, kernel_types.Number) or np.dtype(given).kind not in "biuf":
+    if given is None or not isinstance(wanted, kernel_types.Number):
         return None
-    return (int(not np.can_cast(given, wanted.dtype)), int(np.dtype(given) != wanted.dtype))
+    if not is_bfloat16(given) and np.dtype(given).kind not in "biuf":
+        return None
+    return (int(not can_cast(given, wanted.dtype)), int(not wanted.dtype == given))
 
 
 def _number(arg: Any, wanted: Any) -> Any:

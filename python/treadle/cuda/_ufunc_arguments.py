@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from treadle import _treadle
-from treadle._convert import from_host
+from treadle._bfloat16 import can_cast, is_bfloat16
+from treadle._convert import from_object, to_python
 from treadle._signatures import parse_signature
 from treadle._treadle import ndarray
+from treadle._types import DTYPES
 from treadle.cuda._arrays import as_cuda_array, is_cuda_array
 from treadle.types import Array, Number, Signature, Type, typeof
 
@@ -41,7 +43,8 @@ class Operand:
         self.on_device = isinstance(value, ndarray)
         self.weak = isinstance(value, (int, float)) and not isinstance(value, np.generic)
         self.value: Any = as_cuda_array(value) if is_cuda_array(value) else np.asarray(value)
-        if self.value.dtype.kind not in "biuf":
+        self.kind = "f" if is_bfloat16(self.value.dtype) else self.value.dtype.kind
+        if self.kind not in "biuf":
             raise TypeError(
                 f"{name}: expected arrays and numbers, got {type(value).__name__} of dtype {self.value.dtype}"
             )
@@ -51,8 +54,8 @@ class Operand:
     def fits(self, dtype: np.dtype[Any]) -> bool:
         """Whether the argument casts to a dtype safely; Python numbers, as in NumPy, by their kind and value."""
         if not self.weak:
-            return np.can_cast(self.value.dtype, dtype, "safe")
-        if _KIND_ORDER.index(self.value.dtype.kind) > _KIND_ORDER.index("i" if dtype.kind == "u" else dtype.kind):
+            return can_cast(self.value.dtype, dtype, "safe")
+        if _KIND_ORDER.index(self.kind) > _KIND_ORDER.index("i" if dtype.kind == "u" else dtype.kind):
             return False
         if dtype.kind not in "iu" or isinstance(self._number, bool):
             return True
@@ -62,12 +65,12 @@ class Operand:
         """The argument on the device in a dtype."""
         if isinstance(self.value, ndarray):
             return self.value if self.value._dtype_name == dtype_name else self.value._astype(dtype_name)
-        return from_host(self.value.astype(dtype_name))
+        return from_object(self.value, dtype_name)
 
     def number(self, dtype_name: str) -> Any:
         """An argument without dimensions as a scalar of a dtype."""
-        host = self.value.get() if isinstance(self.value, ndarray) else self.value
-        return host.astype(dtype_name).reshape(())[()]
+        host = to_python(self.value) if isinstance(self.value, ndarray) else self.value
+        return DTYPES[dtype_name].type(host.reshape(())[()])
 
     def __str__(self) -> str:
         return type(self._number).__name__ if self.weak else str(typeof(self.value) if self.shape else self.value.dtype)
@@ -88,7 +91,7 @@ def check_out(name: str, out: Any, shape: tuple[int, ...], dtype: np.dtype[Any])
         raise TypeError(f"{name}: out: expected an array, got {type(out).__name__}")
     if tuple(out.shape) != shape:
         raise ValueError(f"{name}: out: expected shape {shape}, got {tuple(out.shape)}")
-    if not np.can_cast(dtype, out.dtype, "same_kind"):
+    if not can_cast(dtype, out.dtype, "same_kind"):
         raise TypeError(f"{name}: out: expected a dtype to which {dtype} casts, got {out.dtype}")
 
 

@@ -9,17 +9,38 @@ namespace treadle::codegen {
 
 using ir::Opcode;
 
+namespace {
+
+// Whether the operation may need more digits than its operands have.
+bool is_inexact(Opcode code) {
+    switch (code) {
+        case Opcode::Add:
+        case Opcode::Sub:
+        case Opcode::Mul:
+        case Opcode::Div:
+        case Opcode::Fma:
+        case Opcode::Sqrt: return true;
+        default: return false;
+    }
+}
+
+}  // namespace
+
 llvm::Type* ElementEmitter::scalar_type(DType type) {
     switch (type) {
         case DType::Bool: return builder_.getInt1Ty();
         case DType::Float16: return builder_.getHalfTy();
+        case DType::BFloat16:
         case DType::Float32: return builder_.getFloatTy();
         case DType::Float64: return builder_.getDoubleTy();
         default: return builder_.getIntNTy(static_cast<unsigned>(bits_of(type)));
     }
 }
 
-llvm::Type* ElementEmitter::memory_type(DType type) { return is_bool(type) ? builder_.getInt8Ty() : scalar_type(type); }
+llvm::Type* ElementEmitter::memory_type(DType type) {
+    if (type == DType::BFloat16) return builder_.getInt16Ty();
+    return is_bool(type) ? builder_.getInt8Ty() : scalar_type(type);
+}
 
 // Pointers are integers here: vectors of addresses need arithmetic more than aliasing facts.
 llvm::Type* ElementEmitter::scalar_type(ir::Type type) {
@@ -36,11 +57,13 @@ ElementEmitter::Value* ElementEmitter::i64(std::int64_t value) {
 }
 
 ElementEmitter::Value* ElementEmitter::from_memory(Value* value, DType type) {
+    if (type == DType::BFloat16) return widened_bfloat16(value);
     if (!is_bool(type)) return value;
     return builder_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType()));
 }
 
 ElementEmitter::Value* ElementEmitter::to_memory(Value* value, DType type) {
+    if (type == DType::BFloat16) return upper_half(value);
     if (!is_bool(type)) return value;
     return builder_.CreateZExt(value, like(value, builder_.getInt8Ty()));
 }
@@ -55,7 +78,7 @@ llvm::Constant* ElementEmitter::table_memory(const ir::Table& table, unsigned ad
     for (const std::uint64_t bits : table.bits) {
         llvm::Constant* word =
             llvm::ConstantInt::get(builder_.getIntNTy(static_cast<unsigned>(8 * size_of(table.dtype))), bits);
-        items.push_back(is_float(table.dtype) ? llvm::ConstantExpr::getBitCast(word, element) : word);
+        items.push_back(element->isFloatingPointTy() ? llvm::ConstantExpr::getBitCast(word, element) : word);
     }
     if (items.empty()) items.push_back(llvm::Constant::getNullValue(element));
     auto* array = llvm::ArrayType::get(element, items.size());
@@ -69,7 +92,7 @@ llvm::Constant* ElementEmitter::table_memory(const ir::Table& table, unsigned ad
 ElementEmitter::Value* ElementEmitter::constant(const ir::Op& op) {
     llvm::Type* type = scalar_type(op.type.dtype);
     const unsigned bits = type->getScalarSizeInBits();
-    const llvm::APInt word(bits, op.imm);
+    const llvm::APInt word(bits, op.type.dtype == DType::BFloat16 ? op.imm << 16 : op.imm);
     if (!is_float(op.type.dtype)) return llvm::ConstantInt::get(type, word);
     return llvm::ConstantFP::get(context_, llvm::APFloat(type->getFltSemantics(), word));
 }
@@ -79,7 +102,10 @@ ElementEmitter::Value* ElementEmitter::arithmetic(const ir::Op& op, const std::v
     Value* b = operands.size() > 1 ? operands[1] : nullptr;
     switch (op.code) {
         case Opcode::Cast: return cast(op, a, type, op.type.dtype);
-        case Opcode::Bitcast: return builder_.CreateBitCast(a, like(a, scalar_type(op.type.dtype)));
+        case Opcode::Bitcast: {
+            const DType to = op.type.dtype;
+            return from_memory(builder_.CreateBitCast(to_memory(a, type), like(a, memory_type(to))), to);
+        }
         case Opcode::Select: return builder_.CreateSelect(a, b, operands[2]);
         case Opcode::Eq:
         case Opcode::Ne:
@@ -91,7 +117,10 @@ ElementEmitter::Value* ElementEmitter::arithmetic(const ir::Op& op, const std::v
         case Opcode::Max: return builder_.CreateSelect(compare(Opcode::Gt, a, b, type), a, b);
         default: break;
     }
-    if (is_float(type)) return float_op(op, operands);
+    if (is_float(type)) {
+        Value* result = float_op(op, operands);
+        return is_inexact(op.code) ? rounded(result, type) : result;
+    }
     switch (op.code) {
         case Opcode::Add: return builder_.CreateAdd(a, b);
         case Opcode::Sub: return builder_.CreateSub(a, b);
@@ -219,8 +248,9 @@ ElementEmitter::Value* ElementEmitter::cast(const ir::Op& op, Value* value, DTyp
         Value* zero = llvm::Constant::getNullValue(value->getType());
         return is_float(from) ? builder_.CreateFCmpUNE(value, zero) : builder_.CreateICmpNE(value, zero);
     }
-    if (is_float(from) && is_float(to)) return builder_.CreateFPCast(value, type);
-    if (is_float(to)) return is_signed(from) ? builder_.CreateSIToFP(value, type) : builder_.CreateUIToFP(value, type);
+    if (is_float(from) && is_float(to)) return rounded(builder_.CreateFPCast(value, type), to);
+    if (is_float(to))
+        return rounded(is_signed(from) ? builder_.CreateSIToFP(value, type) : builder_.CreateUIToFP(value, type), to);
     if (!is_float(from)) return builder_.CreateIntCast(value, type, is_signed(from));
     const bool known_range = op.index == 1;
     if (known_range) {

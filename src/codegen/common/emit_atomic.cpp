@@ -1,17 +1,27 @@
 // One atomic operation on one element.
+#include "base/error.h"
 #include "codegen/common/element_emitter.h"
 
 namespace treadle::codegen {
 
 using ir::AtomicKind;
 
-// What is stored in place of old.
+// What is stored in place of old. All are as in memory.
 ElementEmitter::Value* ElementEmitter::combined(AtomicKind kind, DType type, Value* old, Value* value, Value* second) {
+    if (kind == AtomicKind::Exch) return value;
+    if (kind == AtomicKind::Cas)
+        return builder_.CreateSelect(builder_.CreateICmpEQ(bits_of_value(old), bits_of_value(value)), second, old);
+    return to_memory(combined_values(kind, type, from_memory(old, type), from_memory(value, type)), type);
+}
+
+ElementEmitter::Value* ElementEmitter::combined_values(AtomicKind kind, DType type, Value* old, Value* value) {
     const bool real = is_float(type);
     const auto less = [&](Value* a, Value* b) { return compare(ir::Opcode::Lt, a, b, type); };
     switch (kind) {
-        case AtomicKind::Add: return real ? builder_.CreateFAdd(old, value) : builder_.CreateAdd(old, value);
-        case AtomicKind::Sub: return real ? builder_.CreateFSub(old, value) : builder_.CreateSub(old, value);
+        case AtomicKind::Add:
+            return real ? rounded(builder_.CreateFAdd(old, value), type) : builder_.CreateAdd(old, value);
+        case AtomicKind::Sub:
+            return real ? rounded(builder_.CreateFSub(old, value), type) : builder_.CreateSub(old, value);
         case AtomicKind::Inc: {
             Value* next = builder_.CreateAdd(old, llvm::ConstantInt::get(old->getType(), 1));
             return builder_.CreateSelect(less(old, value), next, llvm::Constant::getNullValue(old->getType()));
@@ -26,15 +36,12 @@ ElementEmitter::Value* ElementEmitter::combined(AtomicKind kind, DType type, Val
         case AtomicKind::Xor: return builder_.CreateXor(old, value);
         case AtomicKind::Min: return builder_.CreateSelect(less(value, old), value, old);
         case AtomicKind::Max: return builder_.CreateSelect(less(old, value), value, old);
-        case AtomicKind::NanMin:
-        case AtomicKind::NanMax: {
+        default: {
+            TREADLE_CHECK(kind == AtomicKind::NanMin || kind == AtomicKind::NanMax, "no such atomic operation");
             Value* better = kind == AtomicKind::NanMin ? less(value, old) : less(old, value);
             if (real) better = builder_.CreateOr(better, builder_.CreateFCmpUNO(old, old));
             return builder_.CreateSelect(better, value, old);
         }
-        case AtomicKind::Exch: return value;
-        default:
-            return builder_.CreateSelect(builder_.CreateICmpEQ(bits_of_value(old), bits_of_value(value)), second, old);
     }
 }
 
@@ -55,7 +62,7 @@ ElementEmitter::Value* ElementEmitter::atomic_one(AtomicKind kind, DType elem, b
     constexpr auto kOrder = llvm::AtomicOrdering::Monotonic;
     using Rmw = llvm::AtomicRMWInst;
     Rmw::BinOp code = Rmw::BAD_BINOP;
-    if (is_float(elem) && adds_floats_ && elem != DType::Float16) {
+    if (is_float(elem) && adds_floats_ && !is_half(elem)) {
         if (kind == AtomicKind::Add) code = Rmw::FAdd;
         if (kind == AtomicKind::Sub)
             return builder_.CreateAtomicRMW(Rmw::FAdd, address, builder_.CreateFNeg(value), align, kOrder);

@@ -44,6 +44,8 @@ void Emitter::emit_op(const ir::Op& op) {
         case Opcode::Barrier:
         case Opcode::BarrierReduce: emit_barrier(op); return;
         case Opcode::Fence: emit_fence(op); return;
+        case Opcode::Call: emit_call(op); return;
+        case Opcode::CallResult: emit_call_result(op); return;
         case Opcode::Print: emit_print(op); return;
         case Opcode::Raise: emit_raise(op); return;
         case Opcode::LaneId:

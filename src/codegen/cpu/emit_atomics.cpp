@@ -75,15 +75,16 @@ void Emitter::emit_atomic(const ir::Op& op) {
     bool uniform = op.space != ir::Space::Local;
     for (std::size_t i = 0; i < first; ++i) uniform = uniform && shape(op.operands[i]).is_uniform();
     // Half precision has no reduction that needs no library.
-    const bool combines = can_combine(static_cast<AtomicKind>(op.imm)) && op.elem != DType::Float16;
+    const bool combines = can_combine(static_cast<AtomicKind>(op.imm)) && !is_half(op.elem);
     if (uniform && combines && !used_.contains(op.result)) {
         uniform_write(access, [&](Value* address) {
             atomic_lane(op, address, reduced(op, vector(op.operands[first])), nullptr);
         });
         return;
     }
-    values_[op.result] = slow_atomic(access, vector(op.operands[first]),
-                                     op.operands.size() > first + 1 ? vector(op.operands[first + 1]) : nullptr);
+    const auto operand = [&](std::size_t which) { return to_memory(vector(op.operands[which]), op.elem); };
+    Value* old = slow_atomic(access, operand(first), op.operands.size() > first + 1 ? operand(first + 1) : nullptr);
+    values_[op.result] = from_memory(old, op.elem);
 }
 
 }  // namespace treadle::codegen

@@ -20,20 +20,15 @@ void Emitter::run() {
     auto* type = llvm::FunctionType::get(builder_.getVoidTy(), params, false);
     kernel_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, one_packet ? kPacketSymbol : kKernelSymbol,
                                      module_);
-    kernel_->addFnAttr(llvm::Attribute::NoUnwind);
-    kernel_->addFnAttr("target-cpu", options_.target.cpu);
-    if (options_.target.isa == VectorIsa::Avx512) kernel_->addFnAttr("prefer-vector-width", "512");
+    set_target(*kernel_);
     kernel_->addParamAttr(0, llvm::Attribute::NoAlias);
     kernel_->addParamAttr(1, llvm::Attribute::NoAlias);
+    make_callees();
+    depth_ = builder_.getInt32(0);
     builder_.SetInsertPoint(block("entry"));
     if (options_.debug != nullptr) begin_debug();
-    launch_facts();
-    for (const ir::Table& table : function_.tables) tables_.push_back(table_memory(table, 0));
-    values_.assign(function_.values.size(), nullptr);
-    for (std::size_t i = 0; i < function_.variables.size(); ++i) {
-        llvm::Type* element = scalar_type(function_.variables[i].type);
-        variables_.push_back(slot(function_.variable_shapes[i].is_varying() ? vector_of(element) : element, "var"));
-    }
+    prepare();
+    read_params();
     if (one_packet) {
         block_facts();
     } else {
@@ -43,6 +38,23 @@ void Emitter::run() {
     if (streams_) builder_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
     builder_.CreateRetVoid();
     if (debug_ != nullptr) debug_->end();
+}
+
+void Emitter::set_target(llvm::Function& function) {
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+    function.addFnAttr("target-cpu", options_.target.cpu);
+    if (options_.target.isa == VectorIsa::Avx512) function.addFnAttr("prefer-vector-width", "512");
+}
+
+// What is the same for kernels and for functions that are called.
+void Emitter::prepare() {
+    launch_facts();
+    for (const ir::Table& table : function_.tables) tables_.push_back(table_memory(table, 0));
+    values_.assign(function_.values.size(), nullptr);
+    for (std::size_t i = 0; i < function_.variables.size(); ++i) {
+        llvm::Type* element = scalar_type(function_.variables[i].type);
+        variables_.push_back(slot(function_.variable_shapes[i].is_varying() ? vector_of(element) : element, "var"));
+    }
 }
 
 void Emitter::begin_debug() {
@@ -72,10 +84,8 @@ void Emitter::show_index(llvm::AllocaInst* memory, Value* const* index) {
     }
 }
 
-void Emitter::launch_facts() {
+void Emitter::read_params() {
     llvm::Type* number = builder_.getInt64Ty();
-    params_ = kernel_->getArg(0);
-    info_ = kernel_->getArg(1);
     for (std::size_t i = 0; i < function_.params.size(); ++i) {
         llvm::Type* param = function_.params[i].is_scalar() ? memory_type(function_.params[i].dtype) : number;
         Value* address = builder_.CreateConstInBoundsGEP1_64(number, params_, i);
@@ -83,6 +93,12 @@ void Emitter::launch_facts() {
         param_values_.push_back(function_.params[i].is_scalar() ? from_memory(value, function_.params[i].dtype)
                                                                 : value);
     }
+}
+
+void Emitter::launch_facts() {
+    llvm::Type* number = builder_.getInt64Ty();
+    params_ = kernel_->getArg(0);
+    info_ = kernel_->getArg(1);
     for (unsigned d = 0; d < 3; ++d) {
         llvm::Type* dimension = builder_.getInt32Ty();
         block_dim_[d] = builder_.CreateLoad(dimension, builder_.CreateConstInBoundsGEP1_64(dimension, info_, d));
@@ -101,23 +117,35 @@ void Emitter::launch_facts() {
     ir::walk(function_.body, [&](const ir::Op& op) {
         if (op.code == ir::Opcode::Const) constants_[op.result] = static_cast<std::int64_t>(op.imm);
         used_.insert(op.operands.begin(), op.operands.end());
-        if (op.code == ir::Opcode::Param && op.type.is_pointer()) streamable_.insert(op.result);
+        if (op.code == ir::Opcode::Param && op.type.is_pointer() && !function_.is_called) streamable_.insert(op.result);
         const bool reads =
             op.code == ir::Opcode::Load || op.code == ir::Opcode::ElementPtr || op.code == ir::Opcode::Atomic;
         if (reads) streamable_.erase(op.operands[0]);
+        if (op.code != ir::Opcode::Call) return;
+        for (const ir::ValueId operand : op.operands) streamable_.erase(operand);
     });
 }
 
-// The device calls for each packet of a block.
-void Emitter::block_facts() {
+void Emitter::block_place() {
     block_context_ = kernel_->getArg(2);
     for (unsigned d = 0; d < 3; ++d) block_idx_[d] = context_field(builder_.getInt32Ty(), 4 * d);
     block_number_ = context_field(builder_.getInt64Ty(), offsetof(BlockContext, number));
     shared_ = context_field(builder_.getInt64Ty(), offsetof(BlockContext, shared));
+}
+
+// The device calls for each packet of a block.
+void Emitter::block_facts() {
+    block_place();
     if (function_.splits) {
         split_block();
         return;
     }
+    const auto [x, y, z, limit] = packet_place();
+    packet(x, y, z, limit);
+}
+
+// Where the packet lies that the arguments name.
+Emitter::PacketPlace Emitter::packet_place() {
     Value* x = kernel_->getArg(3);
     Value* y = kernel_->getArg(4);
     Value* z = kernel_->getArg(5);
@@ -128,7 +156,7 @@ void Emitter::block_facts() {
     thread_base_ =
         options_.lanes == ir::Lanes::Rows ? builder_.CreateAdd(builder_.CreateMul(row, block_dim_[0]), x) : x;
     if (options_.lanes != ir::Lanes::Rows) y = z = builder_.getInt32(0);
-    packet(x, y, z, limit);
+    return {x, y, z, limit};
 }
 
 void Emitter::blocks() {

@@ -102,15 +102,17 @@ void Emitter::emit_table_load(const ir::Op& op) {
     Value* index = get(op.operands[0]);
     Value* last = llvm::ConstantInt::get(index->getType(), limit);
     index = builder_.CreateSelect(builder_.CreateICmpULT(index, last), index, last);
-    llvm::Type* element = scalar_type(table.dtype);
+    llvm::Type* element = memory_type(table.dtype);
     if (!index->getType()->isVectorTy()) {
-        values_[op.result] = builder_.CreateLoad(element, builder_.CreateGEP(element, tables_[number], index));
+        Value* loaded = builder_.CreateLoad(element, builder_.CreateGEP(element, tables_[number], index));
+        values_[op.result] = from_memory(loaded, table.dtype);
         return;
     }
     Value* base = builder_.CreatePtrToInt(tables_[number], builder_.getInt64Ty());
     Value* offsets = builder_.CreateMul(builder_.CreateZExt(index, vector_of(builder_.getInt64Ty())),
                                         splat(i64(size_of(table.dtype))));
-    values_[op.result] = gather(base, offsets, table.dtype, nullptr, align_of(table.dtype));
+    Value* loaded = gather(base, offsets, table.dtype, nullptr, align_of(table.dtype));
+    values_[op.result] = from_memory(loaded, table.dtype);
 }
 
 // Known when compiled.

@@ -65,6 +65,7 @@ private:
 
     // emit_kernel.cpp: the loops over blocks and packets, or one packet of a block that the device runs as a whole
     void launch_facts();
+    void read_params();
     void block_facts();
     void blocks();
     void packets(Value* block);
@@ -76,6 +77,21 @@ private:
     void show_index(llvm::AllocaInst* memory, Value* const* index);
     Value* cleared(std::size_t variable);
     void flat_indices(Value* thread);
+    struct PacketPlace {
+        Value *x, *y, *z;
+        Value* limit;  // threads of the row, or of the block
+    };
+    void prepare();
+    void set_target(llvm::Function& function);
+    void block_place();
+    PacketPlace packet_place();
+    // emit_calls.cpp
+    void make_callees();
+    void run_called(llvm::Function* function);
+    std::int64_t first_line() const;
+    void give(Value* ended);
+    void emit_call(const ir::Op& op);
+    void emit_call_result(const ir::Op& op);
     // emit_segments.cpp
     // A stretch of a block's code: a segment of operations that every packet runs, or one operation of the whole block.
     struct Piece {
@@ -271,6 +287,9 @@ private:
     llvm::AllocaInst* alive_ = nullptr;  // lanes that have not returned
     llvm::BasicBlock* packet_end_ = nullptr;
     std::map<std::string, llvm::Function*> slow_functions_;
+    std::vector<llvm::Function*> callees_;
+    std::map<ir::ValueId, Value*> calls_;  // all that they gave
+    Value* depth_ = nullptr;               // of calls, in functions that are called and kernels that call them
     std::unique_ptr<DebugInfo> debug_;
     llvm::AllocaInst* shown_thread_ = nullptr;  // thread and block for a debugger, where packets are single threads
     llvm::AllocaInst* shown_block_ = nullptr;

@@ -147,7 +147,7 @@ void Emitter::watch(const ir::Op& loop, llvm::AllocaInst* since) {
     unlikely(builder_.CreateICmpUGT(spent, limit), vain, again);
     builder_.SetInsertPoint(vain);
     fault(*active_[0], loop.line, kSpinsForEver, builder_.CreateUDiv(limit, i64(1000000000)), {});
-    builder_.CreateBr(end_);
+    end_thread();
     builder_.SetInsertPoint(again);
 }
 
@@ -169,7 +169,7 @@ void Emitter::emit_jump(const ir::Op& op) {
             return;
         case ir::Opcode::Continue: branch_to(exits_.loop_step); return;
         case ir::Opcode::Leave: branch_to(exits_.scope_exit); return;
-        default: branch_to(end_); return;
+        default: end_thread(); return;
     }
 }
 

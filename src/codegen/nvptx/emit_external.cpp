@@ -8,9 +8,9 @@ namespace treadle::codegen::nvptx {
 llvm::FunctionCallee Emitter::external_function(const ir::External& external) {
     std::vector<llvm::Type*> params;
     if (external.status) params.push_back(builder_.getPtrTy());
-    for (const ir::Type type : external.params) params.push_back(passed_type(type));
+    for (const ir::Type type : external.params) params.push_back(external_type(type));
     llvm::Type* result = builder_.getVoidTy();
-    if (external.result.is_scalar()) result = passed_type(external.result);
+    if (external.result.is_scalar()) result = external_type(external.result);
     if (external.status) result = builder_.getInt32Ty();
     auto* type = llvm::FunctionType::get(result, params, /*isVarArg=*/false);
     llvm::FunctionCallee callee = module_.getOrInsertFunction(external.name, type);
@@ -25,7 +25,7 @@ Emitter::Value* Emitter::call_external(const ir::Op& op, Thread& thread) {
     llvm::AllocaInst* result = nullptr;
     if (external.status) {
         const bool returns = external.result.is_scalar();
-        result = slot(returns ? passed_type(external.result) : builder_.getInt64Ty(), "result");
+        result = slot(returns ? external_type(external.result) : builder_.getInt64Ty(), "result");
         arguments.push_back(result);
     }
     for (std::size_t i = 0; i < op.operands.size(); ++i) {

@@ -11,6 +11,7 @@ namespace treadle::codegen::nvptx {
 Emitter::Emitter(llvm::Module& module, const ir::Function& function, const KernelOptions& options)
     : ElementEmitter(module, function), options_(options) {
     adds_floats_ = true;
+    rounds_bfloat16_ = options.capability >= 80;
     for (const ir::Table& table : function.tables) tables_.push_back(table_memory(table, kGlobal));
     if (ir::uses_block(function)) {
         // All shared memory is sized by the launch: what is said in the kernel may not exceed 48 KiB.
@@ -23,8 +24,13 @@ Emitter::Emitter(llvm::Module& module, const ir::Function& function, const Kerne
 
 void Emitter::run(const char* entry, int copies) {
     threads_.assign(static_cast<std::size_t>(copies), {});
+    make_callees();
     make_kernel(entry);
     end_ = block("end");
+    if (!callees_.empty()) {
+        depth_ = builder_.getInt32(0);
+        stack_top_ = stack_place();
+    }
     make_threads(copies);
     threads_that_exist([&] { region(function_.body); });
     branch_to(end_);
@@ -46,7 +52,7 @@ void Emitter::make_kernel(const char* entry) {
     annotate("kernel", 1);
     // Without it the assembler may take more registers than the largest block leaves to a thread. Functions that are
     // linked have the registers that they were compiled with, and linkers refuse kernels with fewer.
-    if (function_.externals.empty()) annotate("maxntidx", options_.threads_per_block);
+    if (!ir::needs_links(function_)) annotate("maxntidx", options_.threads_per_block);
     // What only moves data needs all the threads that the GPU has room for.
     constexpr int kLight = 60;
     int ops = 0;
@@ -99,15 +105,19 @@ void Emitter::make_threads(int copies) {
     Value* grid = builder_.CreateTrunc(tail_word(offsetof(LaunchTail, grid_x)), builder_.getInt32Ty());
     for (unsigned k = 0; k < count; ++k) {
         Thread& thread = threads_[k];
-        thread.values.assign(function_.values.size(), nullptr);
-        thread.block_x = k == 0 ? first : builder_.CreateNSWAdd(first, builder_.getInt32(k));
+        make_thread(thread, k == 0 ? first : builder_.CreateNSWAdd(first, builder_.getInt32(k)));
         if (k != 0) thread.exists = builder_.CreateICmpULT(thread.block_x, grid);
-        for (const ir::Variable& variable : function_.variables) {
-            thread.variables.push_back(slot(scalar_type(variable.type), "var"));
-            // A variable that a path leaves unassigned reads as zero.
-            builder_.CreateStore(llvm::Constant::getNullValue(scalar_type(variable.type)), thread.variables.back());
-        }
         active_.push_back(&thread);
+    }
+}
+
+void Emitter::make_thread(Thread& thread, Value* block_x) {
+    thread.values.assign(function_.values.size(), nullptr);
+    thread.block_x = block_x;
+    for (const ir::Variable& variable : function_.variables) {
+        thread.variables.push_back(slot(scalar_type(variable.type), "var"));
+        // A variable that a path leaves unassigned reads as zero.
+        builder_.CreateStore(llvm::Constant::getNullValue(scalar_type(variable.type)), thread.variables.back());
     }
 }
 
@@ -175,6 +185,7 @@ bool can_coarsen(const ir::Function& function) {
         ++ops;
         switch (op.code) {
             case ir::Opcode::Loop:
+            case ir::Opcode::Call:
             case ir::Opcode::Atomic:
             case ir::Opcode::Fence:
             case ir::Opcode::ExternalCall:

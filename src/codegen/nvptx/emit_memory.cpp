@@ -177,9 +177,11 @@ Emitter::Value* Emitter::reach(const ir::Op& op, Thread& thread, Value* address)
         return nullptr;
     }
     const std::size_t first = 1 + 3 * static_cast<std::size_t>(op.index);
-    Value* second = op.operands.size() > first + 1 ? get(thread, op.operands[first + 1]) : nullptr;
-    return atomic_one(static_cast<ir::AtomicKind>(op.imm), op.elem, op.space == Space::Local, address,
-                      get(thread, op.operands[first]), second);
+    const auto operand = [&](std::size_t which) { return to_memory(get(thread, op.operands[which]), op.elem); };
+    Value* second = op.operands.size() > first + 1 ? operand(first + 1) : nullptr;
+    Value* old = atomic_one(static_cast<ir::AtomicKind>(op.imm), op.elem, op.space == Space::Local, address,
+                            operand(first), second);
+    return from_memory(old, op.elem);
 }
 
 // The first axis whose index lies outside.

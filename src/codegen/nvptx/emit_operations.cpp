@@ -80,6 +80,8 @@ Emitter::Value* Emitter::value_of(const ir::Op& op, Thread& thread) {
             return builder_.CreateSub(builder_.CreateZExt(all, builder_.getInt64Ty()),
                                       i64(ir::aligned_shared(function_.shared_bytes)));
         }
+        case Opcode::Call: return call(op, thread);
+        case Opcode::CallResult: return call_result(op);
         case Opcode::LaneId:
         case Opcode::ActiveMask:
         case Opcode::Shuffle:
@@ -103,6 +105,7 @@ Emitter::Value* Emitter::value_of(const ir::Op& op, Thread& thread) {
 Emitter::Value* Emitter::parameter(const ir::Op& op) {
     Value* word = kernel_->getArg(static_cast<unsigned>(op.index));
     const ir::Type type = function_.params[static_cast<std::size_t>(op.index)];
+    if (function_.is_called) return taken(word, type);
     if (!type.is_scalar()) return word;
     if (type.dtype == DType::Int64 && options_.small_numbers) {
         Value* small = builder_.CreateTrunc(word, builder_.getInt32Ty());

@@ -26,6 +26,7 @@ bool gains_from_rounds_at_once(const ir::Op& loop) {
             case Opcode::Shuffle:
             case Opcode::Vote:
             case Opcode::Match:
+            case Opcode::Call:
             case Opcode::ExternalCall:
             case Opcode::Print:
             case Opcode::Atomic: plain = false; break;

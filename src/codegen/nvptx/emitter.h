@@ -24,6 +24,8 @@ public:
     void run(const char* entry, int copies);
 
 private:
+    Emitter(Emitter& caller, const ir::Function& callee);
+
     // One thread of the program's grid.
     struct Thread {
         std::vector<Value*> values;
@@ -51,6 +53,7 @@ private:
     // emit_kernel.cpp
     void make_kernel(const char* entry);
     void make_threads(int copies);
+    void make_thread(Thread& thread, Value* block_x);
     void threads_that_exist(const std::function<void()>& body);
     void bound_extents();
     static constexpr std::uint64_t kMostBlocks = std::uint64_t{1} << 31;
@@ -60,6 +63,18 @@ private:
     llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(context_, name, kernel_); }
     bool ended() const { return builder_.GetInsertBlock()->getTerminator() != nullptr; }
     void branch_to(llvm::BasicBlock* target);
+    // emit_calls.cpp
+    llvm::Type* passed_type(ir::Type type);
+    Value* passed(Value* value, ir::Type type);
+    Value* taken(Value* value, ir::Type type);
+    void make_callees();
+    Value* extra_argument(unsigned which);
+    void run_called(llvm::Function* function);
+    Value* stack_place();
+    void check_depth();
+    void end_thread();
+    Value* call(const ir::Op& op, Thread& thread);
+    Value* call_result(const ir::Op& op);
     // emit_operations.cpp
     void region(const ir::Region& region);
     void emit_op(const ir::Op& op);
@@ -109,7 +124,9 @@ private:
     // emit_external.cpp
     Value* call_external(const ir::Op& op, Thread& thread);
     llvm::FunctionCallee external_function(const ir::External& external);
-    llvm::Type* passed_type(ir::Type type) { return type.is_scalar() ? memory_type(type.dtype) : builder_.getPtrTy(); }
+    llvm::Type* external_type(ir::Type type) {
+        return type.is_scalar() ? memory_type(type.dtype) : builder_.getPtrTy();
+    }
     // emit_warp.cpp
     Value* warp(const ir::Op& op, const Thread& thread);
     Value* shuffled(const ir::Op& op, const Thread& thread);
@@ -128,6 +145,11 @@ private:
     std::vector<llvm::Constant*> tables_;
     llvm::GlobalVariable* shared_ = nullptr;
     std::map<std::size_t, llvm::Function*> fault_functions_;
+    std::vector<llvm::Function*> callees_;
+    std::map<ir::ValueId, Value*> calls_;       // all that they gave
+    Value* depth_ = nullptr;                    // of calls, where there are any
+    Value* stack_top_ = nullptr;                // where the kernel's frame lies
+    llvm::AllocaInst* thread_ended_ = nullptr;  // in a function that is called
 };
 
 // Whether a thread of the device can run several threads of the kernel at once.

@@ -61,18 +61,21 @@ public:
         grid_ = grid;
         gave_up_ = false;
         list_places();
-        const bool waits = kernel.blocks_wait || (kernel.has_barriers && places_.size() > 1);
+        waits_ = kernel.blocks_wait || (kernel.has_barriers && places_.size() > 1);
+        const bool has_stacks = waits_ || kernel.recurses;
         std::int64_t at_once = 1;
         if (kernel.blocks_wait) {
             at_once = std::max<std::int64_t>(1, kMostWaiting / static_cast<std::int64_t>(places_.size()));
             at_once = std::min(at_once, end - begin);
         }
         prepare_memory(static_cast<std::size_t>(at_once));
-        if (waits)
-            stacks_.prepare(places_.size() * static_cast<std::size_t>(at_once), kernel.stack_bytes + kHostStackBytes);
+        if (has_stacks) {
+            const std::size_t packets = places_.size() * static_cast<std::size_t>(at_once);
+            stacks_.prepare(waits_ ? packets : kTurns, kernel.stack_bytes + kHostStackBytes);
+        }
         for (std::int64_t block = begin; block < end; block += at_once) {
             set_blocks(block, std::min(at_once, end - block));
-            if (waits) {
+            if (has_stacks) {
                 run_together();
             } else {
                 for (current_ = 0; current_ < packets_.size(); ++current_) call(packets_[current_]);
@@ -172,7 +175,8 @@ private:
 
     void* begin(Packet& packet) {
         packet.started = true;
-        const auto number = static_cast<std::size_t>(&packet - packets_.data());
+        auto number = static_cast<std::size_t>(&packet - packets_.data());
+        if (!waits_) number %= kTurns;
         return stacks_.begin(number, [](void* runner) { static_cast<Runner*>(runner)->live(); }, this);
     }
 
@@ -269,7 +273,11 @@ private:
         void operator()(char* memory) const { ::operator delete(memory, std::align_val_t{kSharedAlign}); }
     };
 
+    // Packets that run one after the other need a stack to be on and one to go to.
+    static constexpr std::size_t kTurns = 2;
+
     const CpuKernel* kernel_ = nullptr;
+    bool waits_ = false;  // packets, for each other
     const std::uint64_t* params_ = nullptr;
     const LaunchInfo* info_ = nullptr;
     Rendezvous* grid_ = nullptr;

@@ -13,13 +13,17 @@ CpuKernel::CpuKernel(const Artifact& artifact, std::shared_ptr<const KernelDebug
       has_barriers(artifact.has_barriers),
       blocks_wait(artifact.blocks_wait),
       meets_grid(artifact.meets_grid),
+      recurses(artifact.recurses),
       code_(load_object(artifact.object)) {
     packet = artifact.packet;
     has_loops = artifact.has_loops;
     shared_bytes = artifact.shared_bytes;
     code_bytes = artifact.object.size();
     debug = std::move(source);
-    stack_bytes = code_.stack_bytes();
+    // A call needs a frame, what aligns it (to a packet of 64 lanes at most), and the way back.
+    constexpr std::size_t kCallBytes = 64 * 8 + 128;
+    stack_bytes = code_.stack_sizes().all;
+    if (recurses) stack_bytes += kMostCalls * (code_.stack_sizes().largest + kCallBytes);
     if (artifact.one_packet) {
         packet_function = reinterpret_cast<PacketFunction>(code_.symbol(kPacketSymbol));
     } else {

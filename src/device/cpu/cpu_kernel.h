@@ -23,6 +23,7 @@ public:
     bool has_barriers = false;
     bool blocks_wait = false;
     bool meets_grid = false;
+    bool recurses = false;
     std::size_t stack_bytes = 0;  // that one packet needs
     KernelFunction function = nullptr;
     PacketFunction packet_function = nullptr;  // set where function is not

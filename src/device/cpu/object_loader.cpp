@@ -146,8 +146,8 @@ public:
     }
 
     // .stack_sizes: for each function its address, 8 bytes, and the size of its frame in LEB128.
-    std::size_t stack_bytes() const {
-        std::size_t total = 0;
+    StackSizes stack_sizes() const {
+        StackSizes sizes;
         for (const Elf64_Shdr* section : object_.sections) {
             if (object_.section_name(*section) != ".stack_sizes") continue;
             const std::string_view content = object_.content(*section);
@@ -160,10 +160,11 @@ public:
                     size |= static_cast<std::size_t>(byte & 0x7f) << shift;
                     if ((byte & 0x80) == 0) break;
                 }
-                total += size;
+                sizes.all += size;
+                sizes.largest = std::max(sizes.largest, size);
             }
         }
-        return total;
+        return sizes;
     }
 
     // The object as a debugger wants it, its sections' headers telling where they are; empty without debug information.
@@ -249,7 +250,7 @@ CodeBlock::CodeBlock(CodeBlock&& other) noexcept { *this = std::move(other); }
 CodeBlock& CodeBlock::operator=(CodeBlock&& other) noexcept {
     std::swap(memory_, other.memory_);
     std::swap(size_bytes_, other.size_bytes_);
-    std::swap(stack_bytes_, other.stack_bytes_);
+    std::swap(stack_sizes_, other.stack_sizes_);
     std::swap(symbols_, other.symbols_);
     std::swap(debugged_, other.debugged_);
     return *this;
@@ -279,7 +280,7 @@ CodeBlock load_object(std::string_view bytes) {
     block.size_bytes_ = size;
     linker.link(static_cast<char*>(memory));
     block.symbols_ = linker.exported();
-    block.stack_bytes_ = linker.stack_bytes();
+    block.stack_sizes_ = linker.stack_sizes();
     if (mprotect(memory, size, PROT_READ | PROT_EXEC) != 0)
         throw_device_error("CUDA_ERROR_OPERATING_SYSTEM", "[load kernel] mprotect failed");
     if (std::string image = linker.debug_image(); !image.empty()) block.debugged_ = RegisteredObject(std::move(image));

@@ -18,6 +18,12 @@
 
 namespace treadle::device {
 
+// Bytes of the frames of a code's functions.
+struct StackSizes {
+    std::size_t all = 0;
+    std::size_t largest = 0;
+};
+
 class CodeBlock {
 public:
     CodeBlock() = default;
@@ -27,13 +33,13 @@ public:
 
     void* symbol(const std::string& name) const;
     std::size_t size_bytes() const { return size_bytes_; }
-    std::size_t stack_bytes() const { return stack_bytes_; }  // of all functions together
+    const StackSizes& stack_sizes() const { return stack_sizes_; }
 
 private:
     friend CodeBlock load_object(std::string_view bytes);
     void* memory_ = nullptr;
     std::size_t size_bytes_ = 0;
-    std::size_t stack_bytes_ = 0;
+    StackSizes stack_sizes_;
     std::map<std::string, void*> symbols_;
     RegisteredObject debugged_;  // where the object has debug information
 };

@@ -13,6 +13,15 @@ constexpr int kLocalBytes = 3;
 constexpr int kRegisters = 4;
 constexpr int kMaxDynamicShared = 8;
 
+constexpr int kStackSize = 0;
+
+// Room on the stacks of threads, which no kernel in the context has less of from now on.
+void provide_stack(std::size_t bytes) {
+    std::size_t now = 0;
+    check(driver().ctx_get_limit(&now, kStackSize), "cuCtxGetLimit");
+    if (now < bytes) check(driver().ctx_set_limit(kStackSize, bytes), "cuCtxSetLimit");
+}
+
 }  // namespace
 
 CudaKernel::CudaKernel(CudaDevice& device, const Artifact& artifact, std::shared_ptr<const KernelDebug> source)
@@ -40,6 +49,7 @@ CudaKernel::CudaKernel(CudaDevice& device, const Artifact& artifact, std::shared
                                             std::to_string(kMostLocalBytes) + " bytes a thread on a GPU, got " +
                                             std::to_string(local_bytes));
     }
+    if (artifact.recurses) provide_stack(static_cast<std::size_t>(kDeviceStackBytes + local_bytes));
     if (artifact.shares_memory) {
         check(cu.func_set_attribute(function, kMaxDynamicShared, device.attributes().shared_bytes_per_block_optin),
               "cuFuncSetAttribute");
