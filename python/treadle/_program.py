@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from treadle._bfloat16 import BFloat16, host_dtype
+from treadle._bfloat16 import BFloat16, host_dtype, is_bfloat16
 from treadle._desugar import Desugarer, NotPossible, is_needed
 from treadle._kernel_types import Boolean, Float, Integer, Signature
 from treadle._records import element_name, is_record, numpy_dtype
@@ -226,6 +226,8 @@ class Program:
         if isinstance(value, np.ndarray):
             return self._constant_array(value, name, node)
         kernel_type = getattr(value, "_treadle_dtype", None)
+        if isinstance(value, type) and is_bfloat16(value):
+            kernel_type = "bfloat16"
         if type(value).__module__.startswith("numba.") and str(value) in DTYPES:
             kernel_type = str(value)
         if type(value).__module__.startswith("numba.") and hasattr(value, "fields"):

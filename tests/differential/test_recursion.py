@@ -364,6 +364,24 @@ def test_raise_and_print_inside(capsys):
     assert capsys.readouterr().out == "two of 2\n"
 
 
+def test_whole_blocks_may_raise_inside():
+    @cuda.jit(device=True)
+    def checked(n):
+        if cuda.blockIdx.x == 1:
+            raise KeyError("block")
+        return 0 if n == 0 else 1 + checked(n - 1)
+
+    @cuda.jit
+    def kernel(out):
+        out[cuda.grid(1)] = checked(3) + 1
+
+    out = td.zeros(12, "int64")
+    kernel[3, 4](out)
+    with pytest.raises(KeyError, match=r"block \(1, 0, 0\)"):
+        cuda.synchronize()
+    assert out.tolist() == [4] * 4 + [0] * 4 + [4] * 4
+
+
 def test_bounds_are_reported_inside():
     @cuda.jit(device=True)
     def sum_from(x, i):

@@ -81,6 +81,7 @@ def test_host_arrays(ml_dtypes):
     assert x.get(out=out)[0, 0] == 1
     assert td.zeros(2, ml_dtypes.bfloat16).dtype == td.zeros(2, host.dtype).dtype == td.bfloat16
     cuda.to_device(host, to=x)
+    x.copy_to_device(host)
     assert td.array([1.0], "float32").astype(host.dtype).dtype == td.bfloat16
     assert (x * ml_dtypes.bfloat16(2)).dtype == td.bfloat16
     assert cuda.mapped_array(3, td.bfloat16).dtype == host.dtype
@@ -90,7 +91,7 @@ def test_arguments_of_kernels(ml_dtypes):
     @cuda.jit
     def kernel(x, scale):
         i = cuda.grid(1)
-        x[i] = x[i] * scale + BIAS
+        x[i] = ml_dtypes.bfloat16(x[i] * scale) + BIAS
 
     BIAS = ml_dtypes.bfloat16(0.5)
     host = np.array([1, 2, 3], ml_dtypes.bfloat16)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treadle._bfloat16 import is_bfloat16
 from treadle._debug.arrays import ElementType, KernelArray
 from treadle._debug.intrinsics import Builtin, ThreadValue
 from treadle._debug.values import Scalar, convert, lift, literal
@@ -86,6 +87,8 @@ def meaning(run: Run, value: Any) -> Any:
 
 def _function(run: Run, value: Any) -> Any:
     kind = getattr(value, "_treadle_dtype", None)
+    if isinstance(value, type) and is_bfloat16(value):
+        kind = "bfloat16"
     if type(value).__module__.startswith("numba.") and str(value) in DTYPES:
         kind = str(value)
     if kind is not None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from treadle import _checks
+from treadle._bfloat16 import host_dtype
 from treadle._convert import from_host, to_host
 from treadle._records import native_dtype
 from treadle._treadle import ndarray
@@ -39,7 +40,7 @@ class DeviceArrayMethods:
             if isinstance(source, ndarray):
                 self._set(..., source)
             elif self._c_contiguous and self.size:
-                self._copy_from_host(np.ascontiguousarray(source).reshape(-1).view(np.uint8))
+                self._copy_from_host(np.ascontiguousarray(source, host_dtype(self.dtype)).reshape(-1).view(np.uint8))
             else:
                 self._set(..., from_host(source))
 

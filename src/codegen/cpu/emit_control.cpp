@@ -281,9 +281,10 @@ void Emitter::emit_jump(const ir::Op& op) {
         default: lanes = alive_, target = packet_end_; break;
     }
     if (op.code == Opcode::Break) region(exits_.leave->regions[4]);
-    if (op.code == Opcode::Return && kept_alive_ != nullptr && mask_ == nullptr) mask_ = all_lanes();
-    if (op.code == Opcode::Return && kept_alive_ != nullptr && !op.divergent)
-        store_mask(builder_.CreateAnd(load_mask(alive_), builder_.CreateNot(mask_)), alive_);
+    // Who has ended is asked afterwards.
+    const bool is_told = op.code == Opcode::Return && (kept_alive_ != nullptr || function_.is_called);
+    if (is_told && mask_ == nullptr) mask_ = all_lanes();
+    if (is_told && !op.divergent) store_mask(builder_.CreateAnd(load_mask(alive_), builder_.CreateNot(mask_)), alive_);
     // Where all lanes that could still be here jump together, it is a branch.
     if (!op.divergent && (op.code == Opcode::Return ? true : lanes == nullptr)) {
         builder_.CreateBr(target);
