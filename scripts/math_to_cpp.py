@@ -31,7 +31,7 @@ BINARY = {
     ast.BitXor: "^",
 }
 COMPARE = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
-UNARY_CALLS = ("sqrt", "rint", "floor", "ceil", "trunc", "abs", "isnan")
+UNARY_CALLS = ("sqrt", "reciprocal", "rint", "floor", "ceil", "trunc", "abs", "isnan")
 LITERAL_INT, LITERAL_FLOAT = "literal int", "literal float"
 
 PROLOGUE = r"""
@@ -53,6 +53,8 @@ TREADLE_UNARY(floor, __builtin_floorf, __builtin_floor)
 TREADLE_UNARY(ceil, __builtin_ceilf, __builtin_ceil)
 TREADLE_UNARY(trunc, __builtin_truncf, __builtin_trunc)
 TREADLE_UNARY(abs, __builtin_fabsf, __builtin_fabs)
+inline float t_reciprocal(float a) { return 1.0f / a; }
+inline double t_reciprocal(double a) { return 1.0 / a; }
 inline bool t_isnan(float a) { return a != a; }
 inline bool t_isnan(double a) { return a != a; }
 inline float t_copysign(float a, float b) { return __builtin_copysignf(a, b); }

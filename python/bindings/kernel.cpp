@@ -265,13 +265,15 @@ nb::tuple last_compile(const runtime::Function& self) {
 void prepare(runtime::Function& self, nb::handle types) { self.prepare(to_arg_types(types)); }
 
 std::string dump(const runtime::Function& self, nb::handle types, const std::string& stage, nb::handle block,
-                 std::optional<int> capability, const std::vector<int>& equal_extents, bool coarse) {
+                 std::optional<int> capability, const std::vector<int>& equal_extents, bool coarse,
+                 bool small_numbers) {
     runtime::LaunchShape shape;
     read_shape(block, shape.block, "block");
     CompileRequest request = self.request_for(to_arg_types(types), shape);
     request.options.cuda_capability = capability.value_or(request.options.cuda_capability);
     request.options.equal_extents.assign(equal_extents.begin(), equal_extents.end());
     request.options.coarse = coarse;
+    request.options.small_numbers = small_numbers;
     return runtime::compiler().dump(request, stage);
 }
 
@@ -297,7 +299,7 @@ void bind_kernel(nb::module_& module) {
     nb::class_<runtime::Function>(module, "Function")
         .def("prepare", &prepare, nb::arg("types"))
         .def("dump", &dump, nb::arg("types"), nb::arg("stage"), nb::arg("block"), nb::arg("capability") = nb::none(),
-             nb::arg("equal_extents") = std::vector<int>(), nb::arg("coarse") = false)
+             nb::arg("equal_extents") = std::vector<int>(), nb::arg("coarse") = false, nb::arg("small_numbers") = false)
         .def("last_compile", &last_compile)
         .def(
             "shared_bytes",

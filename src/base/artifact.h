@@ -26,6 +26,7 @@ struct Artifact {
     bool reports = false;        // may tell the host of faults or print; of GPU kernels
     bool coarse = false;         // a block of the device runs several of the grid; of GPU kernels
     bool shares_memory = false;  // has shared arrays
+    bool needs_links = false;    // calls functions of other compilers
     Lanes lanes = Lanes::Line;
     int shared_bytes = 0;  // of arrays whose size the kernel says
     std::string texts;     // what the kernel prints and raises, a line of JSON each

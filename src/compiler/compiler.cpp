@@ -110,6 +110,7 @@ Artifact facts_of(const ir::Function& function) {
         artifact.has_loops = artifact.has_loops || op.code == ir::Opcode::Loop;
         artifact.shares_memory = artifact.shares_memory || op.code == ir::Opcode::SharedArray;
     });
+    artifact.needs_links = !function.externals.empty();
     artifact.has_barriers = ir::has_barrier(function);
     artifact.meets_grid = ir::meets_grid(function);
     artifact.blocks_wait = artifact.meets_grid || ir::has_spin(function);
@@ -121,7 +122,7 @@ Artifact facts_of(const ir::Function& function) {
 }
 
 codegen::nvptx::KernelOptions gpu_options_of(const CompileOptions& request) {
-    return {request.cuda_capability, request.most_threads, request.coarse, request.block};
+    return {request.cuda_capability, request.most_threads, request.coarse, request.small_numbers, request.block};
 }
 
 [[noreturn]] void bad_stage(const std::string& stage) {

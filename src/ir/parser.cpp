@@ -163,6 +163,7 @@ private:
     Type type() {
         const std::string name = word();
         if (name == "ptr") return Type::pointer();
+        if (name == "none") return Type::none();
         const DType dtype = dtype_from_name(name);
         if (dtype == DType::Count) fail("unknown type '" + name + "'");
         return Type::scalar(dtype);

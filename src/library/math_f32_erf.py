@@ -25,7 +25,7 @@ def _erfc_parts_f32(x):
     second result."""
     d = x + A
     e = x + 0.75
-    j = 1.0 / (d * e)
+    j = reciprocal(d * e)
     i = j * d
     i_low = i * fma(-i, x - (e - 0.75), fma(-i, e, 1.0))
     t = (x - A) * (j * e)

@@ -73,7 +73,7 @@ def tanh_f32(x):
     r = fma(k, -LN2_HI, ax + ax)
     r = fma(k, -LN2_LO, r)
     e = bitcast_float32(bitcast_int32(_exp_poly_f32(r)) + (bitcast_int32(t) << 23))
-    large = 1.0 - 2.0 / (e + 1.0)
+    large = 1.0 - 2.0 * reciprocal(e + 1.0)
     return copysign(select(ax >= 0.6, large, small), x)
 
 

@@ -16,7 +16,7 @@ def pow_f32(x, y):
     a = abs(x)
     k, f = _log_reduce_f32(a)
     d = f + 2.0
-    i = 1.0 / d
+    i = reciprocal(d)
     s = f * i
     s_low = i * fma(-s, f - (d - 2.0), fma(-s, d, f))
     z = s * s

@@ -95,9 +95,13 @@ void Arguments::add_places(int rank, std::size_t item_bytes, const void* data, c
         extents_.push_back(shape[i]);
         bytes *= static_cast<std::size_t>(shape[i]);
         mix(static_cast<std::uint64_t>(shape[i]));
+        note_size(static_cast<std::uint64_t>(shape[i]));
     }
     bytes_ += bytes;
-    for (int i = 0; i < rank; ++i) words_.push_back(static_cast<std::uint64_t>(strides[i]));
+    for (int i = 0; i < rank; ++i) {
+        words_.push_back(static_cast<std::uint64_t>(strides[i]));
+        note_size(static_cast<std::uint64_t>(strides[i]));
+    }
     if (storage != nullptr) uses_.push_back(storage);
 }
 
@@ -252,6 +256,7 @@ std::shared_ptr<device::Kernel> Function::variant(const std::string& signature, 
         if (auto kernel = known(device, signature, options)) return kernel;
         if (variants_.size() >= kMostVariants && !options.equal_extents.empty()) {
             options.equal_extents.clear();
+            options.small_numbers = false;
             if (auto kernel = known(device, signature, options)) return kernel;
         }
     }
@@ -268,15 +273,18 @@ std::shared_ptr<device::Kernel> Function::variant(const std::string& signature, 
 
 std::shared_ptr<device::Kernel> Function::kernel_for(const LaunchShape& shape, const Arguments& arguments) {
     CompileOptions options = options_for(shape);
-    if (options.cuda_capability != 0 && !options.strict_types && !is_prepared_)
+    if (options.cuda_capability != 0 && !options.strict_types && !is_prepared_) {
         options.equal_extents = arguments.equal_extents();
+        options.small_numbers = arguments.has_small_numbers();
+    }
     return variant(arguments.signature(), std::move(options));
 }
 
 void Function::launch(const LaunchShape& shape, device::Stream& stream, const Arguments& arguments, LaunchMemo& memo) {
     const device::Device& device = device::current_device();
     if (memo.device == &device && memo.signature == arguments.signature() &&
-        (memo.equal_extents.empty() || memo.equal_extents == arguments.equal_extents())) {
+        (memo.equal_extents.empty() || memo.equal_extents == arguments.equal_extents()) &&
+        memo.small_numbers <= arguments.has_small_numbers()) {
         start(memo.kernel, shape, stream, arguments);
         return;
     }
@@ -284,7 +292,8 @@ void Function::launch(const LaunchShape& shape, device::Stream& stream, const Ar
     std::shared_ptr<device::Kernel> kernel = kernel_for(shape, arguments);
     start(kernel, shape, stream, arguments);
     const bool for_extents = device.attributes().cuda_capability != 0;
-    memo = {&device, arguments.signature(), for_extents ? arguments.equal_extents() : "", std::move(kernel)};
+    memo = {&device, arguments.signature(), for_extents ? arguments.equal_extents() : "",
+            for_extents && arguments.has_small_numbers(), std::move(kernel)};
 }
 
 void Function::launch_unchecked(const LaunchShape& shape, device::Stream& stream, const Arguments& arguments) {

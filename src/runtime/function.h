@@ -21,6 +21,7 @@ public:
         signature_ += static_cast<char>(dtype);
         words_.push_back(bits);
         mix(bits);
+        if (dtype == DType::Int64) note_size(bits);
     }
     void add_complex(DType dtype, std::uint64_t real, std::uint64_t imaginary) {
         add_scalar(dtype, real);
@@ -54,6 +55,7 @@ public:
         extents_.clear();
         bytes_ = 0;
         work_key_ = 1;
+        beyond_ = 0;
     }
 
     const std::string& signature() const { return signature_; }
@@ -63,6 +65,8 @@ public:
     std::uint64_t work_key() const { return work_key_; }
     // As CompileOptions::equal_extents; valid until the next change.
     const std::string& equal_extents() const;
+    // As CompileOptions::small_numbers.
+    bool has_small_numbers() const { return beyond_ == 0; }
     static std::vector<ArgType> types_of(std::string_view signature);
     static std::string signature_of(const std::vector<ArgType>& types);
 
@@ -76,8 +80,11 @@ private:
                     const std::int64_t* strides, device::Storage* storage);
     void mix(std::uint64_t word) { work_key_ = (work_key_ ^ word) * 0x9e3779b97f4a7c15ull; }
 
+    void note_size(std::uint64_t number) { beyond_ |= (number + (std::uint64_t{1} << 31)) >> 32; }
+
     std::size_t bytes_ = 0;
     std::uint64_t work_key_ = 1;
+    std::uint64_t beyond_ = 0;  // not zero: a number needs more than 32 bits
 };
 
 struct LaunchShape {
@@ -91,6 +98,7 @@ struct LaunchMemo {
     const device::Device* device = nullptr;
     std::string signature;
     std::string equal_extents;
+    bool small_numbers = false;
     std::shared_ptr<device::Kernel> kernel;
 };
 

@@ -46,6 +46,9 @@ struct CompileOptions {
     // Which extents of the array arguments are equal: for each, in order, the number of the first one that is. Empty:
     // nothing is known. Tests of indices that one extent bounds then stand for those of the others.
     std::string equal_extents;
+    // Whether extents, strides and 64-bit integers among the arguments lie in [-2 ** 31, 2 ** 31): GPUs count in 32
+    // bits twice as fast.
+    bool small_numbers = false;
     std::string disabled_passes;  // comma-separated
 
     bool operator==(const CompileOptions&) const = default;

@@ -187,6 +187,7 @@ ElementEmitter::Value* ElementEmitter::float_op(const ir::Op& op, const std::vec
         case Opcode::Neg: return builder_.CreateFNeg(a);
         case Opcode::Abs: return unary(llvm::Intrinsic::fabs);
         case Opcode::Sqrt: return unary(llvm::Intrinsic::sqrt);
+        case Opcode::Reciprocal: return builder_.CreateFDiv(llvm::ConstantFP::get(a->getType(), 1.0), a);
         case Opcode::Floor: return unary(llvm::Intrinsic::floor);
         case Opcode::Ceil: return unary(llvm::Intrinsic::ceil);
         case Opcode::Trunc: return unary(llvm::Intrinsic::trunc);

@@ -95,8 +95,8 @@ bool Emitter::is_cheap(const ir::Region& region) {
     for (const ir::Op& op : region) {
         const bool plain = op.regions.empty() &&
                            (ir::info(op.code).has('p') || op.code == Opcode::VarGet || op.code == Opcode::VarSet);
-        const bool slow =
-            op.code == Opcode::Div || op.code == Opcode::Sqrt || op.code == Opcode::FloorDiv || op.code == Opcode::Mod;
+        const bool slow = op.code == Opcode::Div || op.code == Opcode::Reciprocal || op.code == Opcode::Sqrt ||
+                          op.code == Opcode::FloorDiv || op.code == Opcode::Mod;
         if (!plain || slow) return false;
         ++cost;
     }

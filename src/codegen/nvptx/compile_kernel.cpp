@@ -34,7 +34,7 @@ Kernel compile_kernel(const ir::Function& function, const KernelOptions& options
     llvm::Module module(function.name, context);
     module.setTargetTriple(machine.getTargetTriple().str());
     module.setDataLayout(machine.createDataLayout());
-    Emitter emitter(module, function, options.threads_per_block, options.block);
+    Emitter emitter(module, function, options);
     result.coarse = options.coarse && can_coarsen(function);
     emitter.run(kDeviceEntry, result.coarse ? kCoarse : 1);
     if (output == Output::LlvmBefore) {

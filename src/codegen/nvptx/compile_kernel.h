@@ -11,6 +11,7 @@ struct KernelOptions {
     int capability = 90;           // 10 * major + minor
     int threads_per_block = 1024;  // the most that it is launched with
     bool coarse = false;           // emit what runs several blocks in one, where the kernel allows it
+    bool small_numbers = false;    // extents, strides and 64-bit integer parameters fit in 32 bits
     BlockDims block{};             // the only shape of block that it is launched with; zeros: any
 };
 

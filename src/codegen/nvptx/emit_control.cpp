@@ -99,48 +99,6 @@ void Emitter::emit_one_if(const ir::Op& op) {
     builder_.SetInsertPoint(after);
 }
 
-namespace {
-
-// A counting loop of few operations whose number of rounds is not known: several rounds at once keep as many loads
-// under way. Known numbers of rounds are left to LLVM.
-bool gains_from_rounds_at_once(const ir::Op& loop) {
-    constexpr int kMostOps = 80;
-    const ir::Region& init = loop.regions[0];
-    const ir::Region& step = loop.regions[3];
-    if (step.empty() || init.empty() || loop.index == 1) return false;
-    int ops = 0;
-    bool plain = true;
-    ir::walk(loop.regions[2], [&](const ir::Op& op) {
-        ++ops;
-        switch (op.code) {
-            case ir::Opcode::Loop:
-            case ir::Opcode::Barrier:
-            case ir::Opcode::BarrierReduce:
-            case ir::Opcode::Shuffle:
-            case ir::Opcode::Vote:
-            case ir::Opcode::Match:
-            case ir::Opcode::ExternalCall:
-            case ir::Opcode::Print:
-            case ir::Opcode::Atomic: plain = false; break;
-            default: break;
-        }
-    });
-    return plain && ops <= kMostOps;
-}
-
-}  // namespace
-
-void Emitter::unroll(const ir::Op& loop, llvm::BranchInst* back) {
-    constexpr std::uint32_t kRounds = 4;
-    if (!gains_from_rounds_at_once(loop)) return;
-    llvm::Metadata* count = llvm::ConstantAsMetadata::get(builder_.getInt32(kRounds));
-    llvm::Metadata* hint =
-        llvm::MDNode::get(context_, {llvm::MDString::get(context_, "llvm.loop.unroll.count"), count});
-    llvm::MDNode* node = llvm::MDNode::getDistinct(context_, {nullptr, hint});
-    node->replaceOperandWith(0, node);
-    back->setMetadata(llvm::LLVMContext::MD_loop, node);
-}
-
 void Emitter::emit_loop(const ir::Op& op) {
     const Exits outer = exits_;
     region(op.regions[0]);
@@ -172,21 +130,10 @@ void Emitter::emit_loop(const ir::Op& op) {
     steps_ = false;
     if (since != nullptr) watch(op, since);
     llvm::BranchInst* back = builder_.CreateBr(header);
-    const bool known = has_known_rounds(op);
-    if (!known) unroll(op, back);
+    unroll(op, back);
     builder_.SetInsertPoint(exits_.loop_exit);
     if (op.index == 1) --waiting_;
     exits_ = outer;
-}
-
-// Between two constants.
-bool Emitter::has_known_rounds(const ir::Op& loop) const {
-    const ir::Region& init = loop.regions[0];
-    const ir::Region& test = loop.regions[1];
-    if (init.empty() || test.size() < 2 || init[0].code != ir::Opcode::VarSet) return false;
-    const auto is_constant = [&](ir::ValueId id) { return llvm::isa<llvm::ConstantInt>(get(*active_[0], id)); };
-    const ir::Op& compare = test[test.size() - 2];
-    return compare.operands.size() == 2 && is_constant(init[0].operands[0]) && is_constant(compare.operands[1]);
 }
 
 // A thread that has waited too long for another says so and ends.

@@ -8,8 +8,8 @@
 
 namespace treadle::codegen::nvptx {
 
-Emitter::Emitter(llvm::Module& module, const ir::Function& function, int threads_per_block, const BlockDims& block)
-    : ElementEmitter(module, function), threads_per_block_(threads_per_block), block_(block) {
+Emitter::Emitter(llvm::Module& module, const ir::Function& function, const KernelOptions& options)
+    : ElementEmitter(module, function), options_(options) {
     adds_floats_ = true;
     for (const ir::Table& table : function.tables) tables_.push_back(table_memory(table, kGlobal));
     if (ir::uses_block(function)) {
@@ -46,12 +46,12 @@ void Emitter::make_kernel(const char* entry) {
     annotate("kernel", 1);
     // Without it the assembler may take more registers than the largest block leaves to a thread. Functions that are
     // linked have the registers that they were compiled with, and linkers refuse kernels with fewer.
-    if (function_.externals.empty()) annotate("maxntidx", threads_per_block_);
+    if (function_.externals.empty()) annotate("maxntidx", options_.threads_per_block);
     // What only moves data needs all the threads that the GPU has room for.
     constexpr int kLight = 60;
     int ops = 0;
     ir::walk(function_.body, [&](const ir::Op&) { ++ops; });
-    if (threads_.size() > 1 && ops <= kLight) annotate("minctasm", 2048 / threads_per_block_);
+    if (threads_.size() > 1 && ops <= kLight) annotate("minctasm", 2048 / options_.threads_per_block);
     builder_.SetInsertPoint(block("entry"));
     bound_extents();
 }
@@ -65,7 +65,7 @@ void Emitter::bound_extents() {
     ir::walk(function_.body, [&](const ir::Op& op) {
         if (op.code == ir::Opcode::Param) parameters[op.result] = op.index;
     });
-    const llvm::ConstantRange range(llvm::APInt(64, 0), llvm::APInt(64, std::uint64_t{1} << kExtentBits));
+    const llvm::ConstantRange range(llvm::APInt(64, 0), llvm::APInt(64, std::uint64_t{1} << extent_bits()));
     const auto attribute = llvm::Attribute::get(context_, llvm::Attribute::Range, range);
     ir::walk(function_.body, [&](const ir::Op& op) {
         const bool reaches =

@@ -58,14 +58,7 @@ void Emitter::assign(const Thread& thread, const ir::Op& op) {
 Emitter::Value* Emitter::value_of(const ir::Op& op, Thread& thread) {
     switch (op.code) {
         case Opcode::Const: return constant(op);
-        case Opcode::Param: {
-            Value* word = kernel_->getArg(static_cast<unsigned>(op.index));
-            const ir::Type type = function_.params[static_cast<std::size_t>(op.index)];
-            if (!type.is_scalar()) return word;
-            llvm::Type* memory = memory_type(type.dtype);
-            Value* bits = builder_.CreateTrunc(word, builder_.getIntNTy(memory->getScalarSizeInBits()));
-            return from_memory(builder_.CreateBitCast(bits, memory), type.dtype);
-        }
+        case Opcode::Param: return parameter(op);
         case Opcode::ThreadIdx:
         case Opcode::BlockIdx:
         case Opcode::BlockDim:
@@ -100,9 +93,25 @@ Emitter::Value* Emitter::value_of(const ir::Op& op, Thread& thread) {
     const DType type = dtype(op.operands[0]);
     if (op.code == Opcode::Cast && is_float(type) && is_integer(op.type.dtype) && op.index != 1)
         return saturated(op, operands[0], type);
+    if (op.code == Opcode::Reciprocal && type == DType::Float32)
+        return builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_rcp_approx_ftz_f, {}, operands);
     if (Value* exact = without_overflow(op, operands); exact != nullptr) return exact;
     if (type == DType::Int16 && (op.code == Opcode::Neg || op.code == Opcode::Abs)) return of_short(op, operands[0]);
     return arithmetic(op, operands, type);
+}
+
+Emitter::Value* Emitter::parameter(const ir::Op& op) {
+    Value* word = kernel_->getArg(static_cast<unsigned>(op.index));
+    const ir::Type type = function_.params[static_cast<std::size_t>(op.index)];
+    if (!type.is_scalar()) return word;
+    if (type.dtype == DType::Int64 && options_.small_numbers) {
+        Value* small = builder_.CreateTrunc(word, builder_.getInt32Ty());
+        return extents_.contains(op.result) ? builder_.CreateZExt(small, word->getType(), "", /*IsNonNeg=*/true)
+                                            : builder_.CreateSExt(small, word->getType());
+    }
+    llvm::Type* memory = memory_type(type.dtype);
+    Value* bits = builder_.CreateTrunc(word, builder_.getIntNTy(memory->getScalarSizeInBits()));
+    return from_memory(builder_.CreateBitCast(bits, memory), type.dtype);
 }
 
 // Sums and products of small numbers, marked as what cannot overflow: LLVM compares only such with each other.
@@ -129,7 +138,7 @@ Emitter::Value* Emitter::without_overflow(const ir::Op& op, const std::vector<Va
 }
 
 // The value lies in [0, 2 ** bits).
-int Emitter::bits(ir::ValueId id) const { return extents_.contains(id) ? kExtentBits : function_.width_bits[id]; }
+int Emitter::bits(ir::ValueId id) const { return extents_.contains(id) ? extent_bits() : function_.width_bits[id]; }
 
 // ptxas (seen in 13.0) takes neg.s16 and abs.s16 of -32768 for 32768 where the result is widened.
 Emitter::Value* Emitter::of_short(const ir::Op& op, Value* value) {
@@ -176,7 +185,7 @@ Emitter::Value* Emitter::thread_query(const ir::Op& op, const Thread& thread) {
                                            In::nvvm_read_ptx_sreg_ntid_z};
     static constexpr In::ID kGridDim[] = {In::nvvm_read_ptx_sreg_nctaid_x, In::nvvm_read_ptx_sreg_nctaid_y,
                                           In::nvvm_read_ptx_sreg_nctaid_z};
-    const std::int32_t known = block_[static_cast<std::size_t>(op.index)];
+    const std::int32_t known = options_.block[static_cast<std::size_t>(op.index)];
     const std::uint64_t most_threads = known != 0 ? static_cast<std::uint64_t>(known) : 1024;
     constexpr std::uint64_t kMostRows = 65536;
     switch (op.code) {

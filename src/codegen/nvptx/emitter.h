@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "codegen/common/element_emitter.h"
+#include "codegen/nvptx/compile_kernel.h"
 
 namespace treadle::codegen::nvptx {
 
 class Emitter : private ElementEmitter {
 public:
-    // threads_per_block: the most that the kernel is launched with; block: the shape, where there is only one.
-    Emitter(llvm::Module& module, const ir::Function& function, int threads_per_block, const BlockDims& block);
+    Emitter(llvm::Module& module, const ir::Function& function, const KernelOptions& options);
     // entry: the symbol; copies: threads that one thread of the device runs.
     void run(const char* entry, int copies);
 
@@ -65,6 +65,7 @@ private:
     void emit_op(const ir::Op& op);
     Value* value_of(const ir::Op& op, Thread& thread);
     void assign(const Thread& thread, const ir::Op& op);
+    Value* parameter(const ir::Op& op);
     Value* thread_query(const ir::Op& op, const Thread& thread);
     Value* get(const Thread& thread, ir::ValueId id) const { return thread.values[id]; }
     DType dtype(ir::ValueId id) const { return function_.values[id].dtype; }
@@ -77,11 +78,12 @@ private:
     void emit_chosen(const ir::Op& op);
     void emit_one_if(const ir::Op& op);
     void emit_loop(const ir::Op& op);
-    void unroll(const ir::Op& loop, llvm::BranchInst* back);
-    bool has_known_rounds(const ir::Op& loop) const;
     void watch(const ir::Op& loop, llvm::AllocaInst* since);
     void emit_scope(const ir::Op& op);
     void emit_jump(const ir::Op& op);
+    // emit_rounds.cpp
+    void unroll(const ir::Op& loop, llvm::BranchInst* back);
+    bool has_known_rounds(const ir::Op& loop) const;
     // emit_memory.cpp
     Access access_of(const ir::Op& op, Thread& thread);
     Value* pointer_to(const ir::Op& op, Thread& thread, Value* offset);
@@ -113,13 +115,12 @@ private:
     Value* shuffled(const ir::Op& op, const Thread& thread);
     Value* shuffled_word(ir::ShuffleKind kind, Value* word, Value* lane, Value* members);
 
-    int threads_per_block_;
-    BlockDims block_;
+    const KernelOptions& options_;
     llvm::Function* kernel_ = nullptr;
     std::vector<Thread> threads_;
     std::vector<Thread*> active_;  // for which operations are emitted now
     Exits exits_;
-    static constexpr int kExtentBits = 48;
+    int extent_bits() const { return options_.small_numbers ? 31 : 48; }
     std::set<ir::ValueId> extents_;  // parameters that are extents of arrays
     bool steps_ = false;             // the step of a counting loop is being emitted
     int waiting_ = 0;                // loops around that wait for other threads

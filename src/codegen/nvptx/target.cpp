@@ -30,6 +30,7 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
 #include "base/error.h"
+#include "codegen/nvptx/index_passes.h"
 
 namespace treadle::codegen::nvptx {
 namespace {
@@ -122,16 +123,21 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
     first.addPass(llvm::LoopRotatePass(true));
     first.addPass(llvm::LICMPass(llvm::LICMOptions()));
     passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(first), true));
+    passes.addPass(NarrowCounters());
+    passes.addPass(NarrowIndices());
     llvm::LoopPassManager second;
     second.addPass(llvm::IndVarSimplifyPass(false));
+    second.addPass(llvm::LoopFullUnrollPass(3));  // outer loops first, since their inner ones are looked at again then
     passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(second)));
     // Several rounds at once keep several loads under way, and make indices constants.
     passes.addPass(llvm::LoopUnrollPass(llvm::LoopUnrollOptions(3).setRuntime(true).setPartial(true)));
     passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
     passes.addPass(llvm::InstCombinePass());
     passes.addPass(llvm::GVNPass());
+    passes.addPass(ExposeIndices());
     passes.addPass(llvm::CorrelatedValuePropagationPass());
     passes.addPass(llvm::ConstraintEliminationPass());
+    passes.addPass(llvm::InstCombinePass());
     passes.addPass(llvm::SimplifyCFGPass());
     passes.addPass(llvm::EarlyCSEPass(true));
     passes.addPass(llvm::InstCombinePass());

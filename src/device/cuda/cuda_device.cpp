@@ -96,12 +96,15 @@ std::string CudaDevice::code_key() const {
 }
 
 void CudaDevice::finish(Artifact& artifact, const CodeImages& links) {
-    LinkRequest request{{{CodeKind::Ptx, std::move(artifact.object), "kernel"}}, attributes_.target, {}, false};
-    request.images.insert(request.images.end(), links.begin(), links.end());
+    LinkRequest request{{{CodeKind::Ptx, std::move(artifact.object), "kernel"}}, attributes_.target, {}};
+    for (const CodeImage& link : links) {
+        request.nvjitlink = request.nvjitlink || info(link.kind).driver < 0;
+        request.images.push_back(link);
+    }
     try {
         artifact.object = link(request).code;
     } catch (const Error& error) {
-        TREADLE_CHECK(error.kind() != ErrorKind::Compile || !links.empty(),
+        TREADLE_CHECK(error.kind() != ErrorKind::Compile || artifact.needs_links || !links.empty(),
                       "the driver refuses our PTX: " + std::string(error.what()));
         throw;
     }
