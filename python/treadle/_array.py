@@ -222,9 +222,12 @@ class ArrayMethods(DeviceArrayMethods):
         """The elements as nested lists of Python numbers."""
         return to_host(self).tolist()
 
-    def get(self: Any, stream: Any = None, out: np.ndarray | None = None) -> np.ndarray:
-        """A host copy, or ``out`` filled with it. Waits for ``stream``, by default the current one. Raises TypeError for a stream or
-        an ``out`` that is none, ValueError for an ``out`` of another shape."""
+    def get(self: Any, stream: Any = None, order: str = "C", out: np.ndarray | None = None) -> np.ndarray:
+        """A host copy in C or Fortran order, or ``out`` filled with it. Waits for ``stream``, by default the current one. Raises
+        TypeError for a stream or an ``out`` that is none, ValueError for an ``out`` of another shape and for unknown orders."""
+        from treadle._creation import is_fortran
+
+        fortran = is_fortran(order, "get")
         if out is not None:
             _checks.instance("get: out", out, np.ndarray, "a NumPy array")
             if out.shape != self.shape:
@@ -232,7 +235,7 @@ class ArrayMethods(DeviceArrayMethods):
         with on_stream(stream):
             host = to_host(self)
         if out is None:
-            return host
+            return np.asfortranarray(host) if fortran else host
         out[...] = host
         return out
 
