@@ -235,10 +235,13 @@ class ArrayMethods(DeviceArrayMethods):
         """The elements as nested lists of Python numbers."""
         return to_python(self).tolist()
 
-    def get(self: Any, stream: Any = None, out: np.ndarray | None = None) -> np.ndarray:
-        """A host copy, or ``out`` filled with it. Waits for ``stream``, by default the current one. Raises TypeError for a stream or
-        an ``out`` that is none, ValueError for an ``out`` of another shape, UnsupportedError for bfloat16 where ml_dtypes is not
-        installed."""
+    def get(self: Any, stream: Any = None, order: str = "C", out: np.ndarray | None = None) -> np.ndarray:
+        """A host copy in C or Fortran order, or ``out`` filled with it. Waits for ``stream``, by default the current one. Raises
+        TypeError for a stream or an ``out`` that is none, ValueError for an ``out`` of another shape and for unknown orders,
+        UnsupportedError for bfloat16 where ml_dtypes is not installed."""
+        from treadle._creation import is_fortran
+
+        fortran = is_fortran(order, "get")
         if out is not None:
             _checks.instance("get: out", out, np.ndarray, "a NumPy array")
             if out.shape != self.shape:
@@ -246,7 +249,7 @@ class ArrayMethods(DeviceArrayMethods):
         with on_stream(stream):
             host = to_host(self)
         if out is None:
-            return host
+            return np.asfortranarray(host) if fortran else host
         out[...] = host
         return out
 

@@ -175,9 +175,9 @@ def asarray(obj: Any, dtype: Any = None, order: str = "K") -> ndarray:
 def asnumpy(a: Any, stream: Any = None, order: str = "C", out: np.ndarray | None = None) -> np.ndarray:
     """A host copy of a device array (or ``np.asarray`` of anything else). Waits for ``stream``, by default the current one.
     Raises TypeError for a stream or an ``out`` that is none, ValueError for an ``out`` of another shape."""
-    fortran = is_fortran(order, "asnumpy")
-    host = a.get(stream, out) if isinstance(a, ndarray) else np.asarray(a)
-    return np.asfortranarray(host) if fortran and out is None else host
+    if isinstance(a, ndarray):
+        return a.get(stream, order, out)
+    return np.asarray(a, order="F" if is_fortran(order, "asnumpy") else None)
 
 
 def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:

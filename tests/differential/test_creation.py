@@ -176,3 +176,13 @@ def test_to_device(same):
     assert cuda.device_array_like(x).shape == (2, 3)
     cuda.to_device(x.astype("float32"), to=b)
     same(b, x.astype("float32"))
+
+
+def test_host_copies_in_both_orders():
+    host = np.arange(6.0).reshape(2, 3)
+    array = td.asarray(host)
+    for copy in (array.get(order="F"), td.asnumpy(array, order="F")):
+        assert copy.flags.f_contiguous and not copy.flags.c_contiguous
+        np.testing.assert_array_equal(copy, host)
+    stream = td.cuda.stream()
+    assert array.get(stream).flags.c_contiguous and td.asnumpy(host, order="F").flags.f_contiguous

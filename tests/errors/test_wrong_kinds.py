@@ -158,7 +158,7 @@ CALLS = {
         (lambda index: array().item(index), {"index": 0}),
         (lambda index: array()[index], {"index": 0}),
         (lambda index, value: array().__setitem__(index, value), {"index": 0, "value": 1}),
-        (lambda out: array().get(out=out), {"out": host}),
+        (lambda stream, order, out: array().get(stream, order, out), {"stream": None, "order": "F", "out": host}),
         (lambda host: array().set(host), {"host": host}),
         (lambda other: array() + other, {"other": 1}),
         (lambda ary, stream: array().copy_to_host(ary, stream), {"ary": host, "stream": 0}),
