@@ -190,3 +190,27 @@ def test_sums_of_products_contract_as_asked():
     assert count(ptx(cuda.jit(dot), types, equal=(0, 0, 0)), r"fma\.rn\.f32") == 1
     text = ptx(cuda.jit(fmad=False)(dot), types, equal=(0, 0, 0))
     assert count(text, r"fma") == 0 and count(text, r"mul\.rn\.f32") == 1 and count(text, r"add\.rn\.f32") == 1
+
+
+@pytest.mark.parametrize("cc", ((7, 5), (9, 0)))
+def test_compile_ptx(cc, tmp_path):
+    def scale(x, factor):
+        i = cuda.grid(1)
+        if i < x.size:
+            x[i] *= factor
+
+    text, result = cuda.compile_ptx(scale, "void(float32[::1], float32)", cc=cc, fastmath=True)
+    assert str(result) == "none" and f".target sm_{cc[0]}{cc[1]}" in text
+    assert ".entry treadle_kernel" in text and text.count(".param .u64") == 4 + 5
+    assert cuda.compile(cuda.jit(scale), "void(float32[::1], float32)", cc=cc, fastmath=True)[0] == text
+    if assembler() is not None:
+        (tmp_path / "kernel.ptx").write_text(text)
+        command = [assembler(), f"-arch=sm_{cc[0]}{cc[1]}", "-o", "/dev/null", str(tmp_path / "kernel.ptx")]
+        subprocess.run(command, check=True)
+
+
+@pytest.mark.cpu("without a GPU there is no current one")
+def test_compile_for_no_gpu():
+    for function in (cuda.compile_for_current_device, cuda.compile_ptx_for_current_device):
+        with pytest.raises(ValueError, match="expected a GPU as the current device"):
+            function(lambda x: None, "void(int32)")

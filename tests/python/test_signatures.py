@@ -350,14 +350,27 @@ ERRORS = {
     ),
     "not compiled": (lambda: cuda.jit(fill).inspect_llvm("(f4[:], i8)"), KeyError, "fill: not compiled for"),
     "definition": (lambda: cuda.jit(fill).definition, ValueError, "expected one compiled signature, got 0"),
-    "compile": (
-        lambda: cuda.compile(fill, "void(f4[:], i8)"),
+    "device": (
+        lambda: cuda.compile_ptx(fill, (), device=True),
         UnsupportedError,
-        "compile: PTX is code for NVIDIA GPUs",
+        "compile_ptx: device: expected a kernel",
     ),
-    "compile_ptx": (lambda: cuda.compile_ptx(fill, ()), UnsupportedError, "compile_ptx: PTX is code"),
-    "current": (lambda: cuda.compile_for_current_device(fill, ()), UnsupportedError, "PTX is code"),
-    "ptx current": (lambda: cuda.compile_ptx_for_current_device(fill, ()), UnsupportedError, "PTX is code"),
+    "output": (lambda: cuda.compile(fill, (), output="ltoir"), UnsupportedError, "compile: output: expected 'ptx'"),
+    "capability": (
+        lambda: cuda.compile_ptx(fill, (), cc=90),
+        TypeError,
+        r"cc: expected a compute capability such as \(9, 0\)",
+    ),
+    "old chip": (
+        lambda: cuda.compile_ptx(fill, (), cc=(5, 0)),
+        ValueError,
+        r"cc: expected at least \(7, 5\), got \(5, 0\)",
+    ),
+    "unknown of compile": (
+        lambda: cuda.compile_ptx(fill, (), cc=(9, 0), x=1),
+        TypeError,
+        "compile_ptx: unknown option 'x'",
+    ),
     "tuple item": (
         lambda: cuda.jit("void(UniTuple(int8, 2))")(lambda t: None)[1, 1]((1, 2)),
         UnsupportedError,

@@ -14,13 +14,7 @@ from treadle.cuda._arrays import (
     is_cuda_array,
     to_device,
 )
-from treadle.cuda._compiled import (
-    CompiledKernel,
-    compile,
-    compile_for_current_device,
-    compile_ptx,
-    compile_ptx_for_current_device,
-)
+from treadle.cuda._compiled import CompiledKernel
 from treadle.cuda._device import Device, get_current_device, is_available, select_device, synchronize
 from treadle.cuda._host_visible import HostVisibleArray
 from treadle.cuda._intrinsics import (
@@ -118,7 +112,7 @@ if TYPE_CHECKING:
     from treadle.cuda._vectorize import DeviceUFunc, vectorize
 
 # What few programs use is imported when it is asked for: importing Treadle should cost little beside importing NumPy.
-_LATER = ("_contexts", "_declared", "_host_memory", "_vectorize", "_guvectorize", "_reduce")
+_LATER = ("_contexts", "_declared", "_ptx", "_host_memory", "_vectorize", "_guvectorize", "_reduce")
 # Not in __all__, so that the names of numba.cuda are taken over without importing these.
 _MODULES = ("fp16", "libdevice", "random")
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treadle import _kernel_types as kernel_types
 from treadle import _treadle
 from treadle._records import numpy_dtype
 from treadle._signatures import as_type, from_dtype, parse_signature
-from treadle.errors import UnsupportedError
 
 if TYPE_CHECKING:
     from treadle.cuda._options import Options
@@ -232,30 +231,3 @@ def _canonical(args: tuple[kernel_types.Type, ...]) -> tuple[kernel_types.Type, 
 def _value(compiled: CompiledKernel, what: str) -> Any:
     found = getattr(compiled, what)
     return found() if callable(found) else found
-
-
-def _no_ptx(what: str) -> NoReturn:
-    raise UnsupportedError(
-        f"{what}: PTX is code for NVIDIA GPUs, which this installation does not generate: kernels compile for the CPU device; "
-        "kernel.compile(signature).inspect_asm() gives its machine code"
-    )
-
-
-def compile(pyfunc: Any, sig: Any, *args: Any, **options: Any) -> NoReturn:
-    """PTX of a function for an NVIDIA GPU. Raises UnsupportedError: the CPU device has no PTX."""
-    _no_ptx("compile")
-
-
-def compile_for_current_device(pyfunc: Any, sig: Any, *args: Any, **options: Any) -> NoReturn:
-    """PTX of a function for the current device. Raises UnsupportedError: the CPU device has no PTX."""
-    _no_ptx("compile_for_current_device")
-
-
-def compile_ptx(pyfunc: Any, sig: Any, *args: Any, **options: Any) -> NoReturn:
-    """PTX of a function for an NVIDIA GPU. Raises UnsupportedError: the CPU device has no PTX."""
-    _no_ptx("compile_ptx")
-
-
-def compile_ptx_for_current_device(pyfunc: Any, sig: Any, *args: Any, **options: Any) -> NoReturn:
-    """PTX of a function for the current device. Raises UnsupportedError: the CPU device has no PTX."""
-    _no_ptx("compile_ptx_for_current_device")
