@@ -104,7 +104,8 @@ def _builtins_clash(path: str, version: Version) -> list[str]:
         return []
     others = f"only that of {', '.join(map(text, sorted(there)))}" if there else "none"
     return [
-        f"NVRTC ({path}) is of CUDA {text(version)} and needs libnvrtc-builtins.so.{text(version)} beside it, where there is {others}: "
+        f"NVRTC ({path}) is of CUDA {text(version)} and needs libnvrtc-builtins.so.{text(version)} beside it, "
+        f"where there is {others}: "
         f"{pathfinder.install_hint('nvrtc', *version)} --force-reinstall"
     ]
 
@@ -135,7 +136,8 @@ def _reasons(message: str, code: bytes) -> list[str]:
         since = version and _CUDA_OF_PTX.get(version)
         if version and since and since > driver():
             return [
-                f"the code is PTX {text(version)}, which came with CUDA {text(since)}, and the driver is of CUDA {text(driver())}: make it with "
+                f"the code is PTX {text(version)}, which came with CUDA {text(since)}, and the driver is of CUDA "
+                f"{text(driver())}: make it with "
                 f"an older CUDA ({pathfinder.install_hint('nvrtc', *driver())}), or install a newer driver"
             ]
         return [reason for reason in clashes() if "newer than the driver" in reason]
