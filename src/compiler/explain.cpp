@@ -85,9 +85,7 @@ private:
         } else {
             text += "blocks: one packet after the other\n";
         }
-        for (const ir::Function& callee : function_.callees)
-            text +=
-                "calls: '" + callee.name + "' calls itself, so it is not inlined; packets run on stacks of their own\n";
+        text += calls("; packets run on stacks of their own");
         return text + shared();
     }
 
@@ -97,7 +95,15 @@ private:
         if (ir::has_spin(function_)) text += "blocks: threads wait for each other, watched by a clock\n";
         if (ir::meets_grid(function_)) text += "blocks: meet, so all of a grid run at once\n";
         if (ir::has_barrier(function_)) text += "blocks: threads meet at barriers\n";
+        text += calls("");
         return text + shared();
+    }
+
+    std::string calls(const std::string& how) const {
+        std::string text;
+        for (const ir::Function& callee : function_.callees)
+            text += "calls: '" + callee.name + "' calls itself, so it is not inlined" + how + "\n";
+        return text;
     }
 
     std::string shared() const {

@@ -84,7 +84,7 @@ def test_kernels_take_views(dtype, records):
     records.same(out.copy_to_host(), e)
 
 
-def test_explain_tells_of_unaligned_fields(records):
+def test_explain_tells_of_unaligned_fields(records, on_gpu):
     a = cuda.to_device(records.values(PARTICLE, 4))
 
     @cuda.jit
@@ -92,8 +92,9 @@ def test_explain_tells_of_unaligned_fields(records):
         b[0].p.x = a[0].p.y
 
     read[1, 1](a, cuda.to_device(records.values(ALIGNED, 4)))
-    assert "load, one element for the packet, at multiples of 1; bounds" in read.explain()
-    assert "store, one element for the packet; bounds" in read.explain()
+    many = "neighbouring threads" if on_gpu else "the packet"
+    assert f"load, one element for {many}, at multiples of 1; bounds" in read.explain()
+    assert f"store, one element for {many}; bounds" in read.explain()
 
 
 def test_strides_and_single_records(records):
