@@ -4,12 +4,15 @@
     python3 scripts/gpu.py pack [FOLDER]     here: FOLDER (.pack) holds all that the other machine needs, under 50 MiB
     python3 FOLDER/scripts/gpu.py run        there: the suite on the GPU, then the benches beside the peers that are installed
     python3 FOLDER/scripts/gpu.py bench      there: the benches alone
+    python3 FOLDER/scripts/gpu.py test       there: the suite alone
+    python3 FOLDER/scripts/gpu.py memcheck   there: the suite under compute-sanitizer, which watches every access to memory
 
 `run` and `bench` write bench/results/GPU.json below FOLDER.
 """
 
 from __future__ import annotations
 
+import compileall
 import json
 import os
 import re
@@ -31,6 +34,8 @@ PARTS = (
     "scripts/gpu.py",
     "src/library",
 )
+# Errors that the driver returns are told by exceptions, and tests provoke them.
+MEMCHECK = ["compute-sanitizer", "--tool", "memcheck", "--report-api-errors", "no", "--error-exitcode", "9"]
 NOTHING_SELECTED = 5  # pytest's status for a file whose tests are all for other runs
 CASES = ("latency", "bandwidth", "simt")
 
@@ -62,12 +67,13 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT / "python"), "TREADLE_DEVICE": "cuda", "PYTHONUNBUFFERED": "1"}
 
 
-def test(arguments: list[str]) -> int:
-    """The suite, on the GPU: one process a file, several at a time. A file's output is shown where it fails."""
+def test(arguments: list[str], under: list[str]) -> int:
+    """The suite, on the GPU: one process a file, several at a time. A file's output is shown where it fails. under: a program that
+    runs the tests, and its options."""
     places = [ROOT / argument for argument in arguments or ["tests"]]
     files = [file for place in places for file in (sorted(place.rglob("test_*.py")) if place.is_dir() else [place])]
     files.sort(key=lambda file: -file.stat().st_size)  # the longest first, roughly
-    command = [sys.executable, "-m", "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider"]
+    command = [*under, sys.executable, "-m", "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider"]
 
     def one(file: Path) -> int:
         begin = time.monotonic()
@@ -126,6 +132,8 @@ def bench(cases: list[str]) -> int:
 
 
 def main(arguments: list[str]) -> int:
+    if arguments[:1] != ["pack"]:  # as an installation does: some machines keep no compiled modules of their own accord
+        compileall.compile_dir(ROOT / "python", quiet=2)
     match arguments:
         case ["pack", *rest]:
             pack(Path(rest[0]) if rest else ROOT / ".pack")
@@ -133,9 +141,11 @@ def main(arguments: list[str]) -> int:
         case ["bench", *rest]:
             return bench(rest)
         case ["test", *rest]:
-            return test(rest)
+            return test(rest, [])
+        case ["memcheck", *rest]:
+            return test(rest, MEMCHECK)
         case ["run"]:
-            return test([]) + bench([])
+            return test([], []) + bench([])
     print(__doc__)
     return 2
 

@@ -19,7 +19,7 @@ from _timing import host_microseconds
 from simt import numba_cuda
 
 import treadle as td
-from treadle import cuda
+from treadle import _treadle, cuda
 from treadle.core import LEGACY_DEFAULT_STREAM, LaunchConfig, Program, launch
 
 NAMES = [f"a{i}" for i in range(16)]
@@ -171,6 +171,7 @@ def main() -> None:
     x, y = td.ones(1000, "float32"), td.ones(1000, "float32")
     row("a + b, 1000 elements", host_microseconds(lambda: x + y), floor[4])
     row("sum of 1000 elements", host_microseconds(lambda: x.sum()), floor[4])
+    row("pool allocation of 4000 bytes", host_microseconds(lambda: _treadle.empty((1000,), "float32")), floor[4])
     row("empty(1000)", host_microseconds(lambda: td.empty(1000, "float32")), floor[4])
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "TREADLE_CACHE_DIR": folder, "CUDA_CACHE_DISABLE": "1"}

@@ -1,7 +1,6 @@
 // Kernels that somebody else compiled, and CUDA C++.
 #include <array>
 #include <cstring>
-#include <deque>
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -58,26 +57,27 @@ public:
     }
 
     std::span<void*> pointers() {
-        places_.clear();
-        for (auto& value : values_) places_.push_back(value.data());
-        return places_;
+        for (const std::size_t offset : offsets_) places_.push_back(bytes_.data() + offset);
+        return {places_.begin(), places_.size()};
     }
-    std::span<device::Storage* const> uses() const { return uses_; }
+    std::span<device::Storage* const> uses() const { return {uses_.begin(), uses_.size()}; }
     const ForeignStreams& streams() const { return streams_; }
 
 private:
-    std::size_t expected() const { return kernel_.knows_parameters() ? kernel_.parameters()[values_.size()].size : 0; }
+    std::size_t expected() const { return kernel_.knows_parameters() ? kernel_.parameters()[offsets_.size()].size : 0; }
     [[noreturn]] void refuse(const std::string& wanted, const std::string& got) const {
-        throw Error(ErrorKind::Type, kernel_.name() + ": argument " + std::to_string(values_.size()) + ": expected " +
+        throw Error(ErrorKind::Type, kernel_.name() + ": argument " + std::to_string(offsets_.size()) + ": expected " +
                                          wanted + ", got " + got);
     }
     void put(const void* bytes, std::size_t size, const std::string& what) {
         const std::size_t wanted = expected();
         if (wanted != 0 && wanted != size)
             refuse("a value of " + std::to_string(wanted) + " bytes", what + " of " + std::to_string(size) + " bytes");
-        std::vector<char> value(std::max<std::size_t>(size, 1));
-        std::memcpy(value.data(), bytes, size);
-        values_.push_back(std::move(value));
+        constexpr std::size_t kAlign = 16;
+        const std::size_t offset = (bytes_.size() + kAlign - 1) / kAlign * kAlign;
+        bytes_.resize(offset + std::max<std::size_t>(size, 1));
+        if (size != 0) std::memcpy(bytes_.data() + offset, bytes, size);
+        offsets_.push_back(offset);
     }
     void pointer(const void* address, const std::string& what) { put(&address, sizeof address, what); }
 
@@ -96,7 +96,7 @@ private:
         const bool fits = overflow == 0 ? size == 8 || (number >= -(1LL << (width - 1)) && number < (1LL << width))
                                         : overflow > 0 && size == 8;
         if (!fits)
-            throw Error(ErrorKind::Overflow, kernel_.name() + ": argument " + std::to_string(values_.size()) +
+            throw Error(ErrorKind::Overflow, kernel_.name() + ": argument " + std::to_string(offsets_.size()) +
                                                  ": expected an integer of " + std::to_string(size) + " bytes, got " +
                                                  nb::cast<std::string>(nb::str(value)));
         put(&bits, size, "int");
@@ -104,7 +104,7 @@ private:
 
     bool foreign(nb::handle value) {
         runtime::Arguments one;
-        if (!add_foreign_array(one, value, std::to_string(values_.size()), streams_)) return false;
+        if (!add_foreign_array(one, value, std::to_string(offsets_.size()), streams_)) return false;
         pointer(reinterpret_cast<const void*>(one.words()[0]), "an array");
         return true;
     }
@@ -132,9 +132,11 @@ private:
     }
 
     const ForeignKernel& kernel_;
-    std::deque<std::vector<char>> values_;
-    std::vector<void*> places_;
-    std::vector<device::Storage*> uses_;
+    // Most launches have few arguments, and no heap then.
+    SmallVector<char, 256> bytes_;
+    SmallVector<std::size_t, 16> offsets_;
+    SmallVector<void*, 16> places_;
+    SmallVector<device::Storage*, 16> uses_;
     ForeignStreams streams_;
 };
 

@@ -14,7 +14,7 @@ from treadle._array import ndarray
 from treadle._bfloat16 import BFloat16
 from treadle._convert import from_host, from_object, to_host
 from treadle._records import element_name, is_record
-from treadle._types import common_name, default_float, dtype_name, is_floating
+from treadle._types import DTYPES, common_name, default_float, dtype_name, is_floating
 from treadle.cuda._arrays import as_cuda_array, is_cuda_array
 
 
@@ -49,6 +49,9 @@ def empty(shape: Any, dtype: Any = None, order: str = "C") -> ndarray:
 
     Args: shape: integer or sequence of integers; dtype: float64 if None. Raises: TypeError, ValueError for a bad shape or dtype;
     OutOfMemoryError."""
+    # The checks below cost more than the memory: the plainest call goes without them.
+    if type(shape) is int and shape >= 0 and type(dtype) is str and dtype in DTYPES and order == "C":
+        return _treadle.empty((shape,), dtype)
     return new_array(shape, dtype, order, "empty")
 
 
