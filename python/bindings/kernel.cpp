@@ -79,7 +79,7 @@ std::vector<ArgType> to_arg_types(nb::handle types) {
 std::shared_ptr<runtime::Function> make_function(const std::string& name, const std::string& program,
                                                  nb::handle sources, int bounds, bool contract, bool fastmath,
                                                  const std::string& disabled_passes, int debug, bool optimize,
-                                                 nb::handle links) {
+                                                 int min_blocks, int max_registers, nb::handle links) {
     CompileRequest request;
     request.program = program;
     request.options.bounds = static_cast<Bounds>(bounds);
@@ -88,6 +88,8 @@ std::shared_ptr<runtime::Function> make_function(const std::string& name, const 
     request.options.disabled_passes = disabled_passes;
     request.options.debug = static_cast<DebugLevel>(debug);
     request.options.optimize = optimize;
+    request.options.min_blocks = min_blocks;
+    request.options.max_registers = max_registers;
     if (CodeImages images = to_code_images(links); !images.empty())
         request.links = std::make_shared<const CodeImages>(std::move(images));
     for (const nb::handle source : nb::iter(sources)) {
@@ -309,7 +311,8 @@ void bind_kernel(nb::module_& module) {
         .def_prop_ro("variants", &runtime::Function::variant_count);
     module.def("make_function", &make_function, nb::arg("name"), nb::arg("program"), nb::arg("sources"),
                nb::arg("bounds"), nb::arg("contract"), nb::arg("fastmath"), nb::arg("disabled_passes"),
-               nb::arg("debug") = 0, nb::arg("optimize") = true, nb::arg("links") = nb::tuple());
+               nb::arg("debug") = 0, nb::arg("optimize") = true, nb::arg("min_blocks") = 0,
+               nb::arg("max_registers") = 0, nb::arg("links") = nb::tuple());
     module.def("make_launcher", &make_launcher, nb::arg("function"), nb::arg("grid"), nb::arg("block"),
                nb::arg("stream").none(), nb::arg("shared_bytes"), nb::arg("names"), nb::arg("copies_host_arrays"));
     module.def("compiler_is_loaded", &runtime::compiler_is_loaded);

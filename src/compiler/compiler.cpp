@@ -124,7 +124,8 @@ Artifact facts_of(const ir::Function& function) {
 }
 
 codegen::nvptx::KernelOptions gpu_options_of(const CompileOptions& request) {
-    return {request.cuda_capability, request.most_threads, request.coarse, request.small_numbers, request.block};
+    return {request.cuda_capability, request.most_threads, request.coarse,       request.small_numbers,
+            request.block,           request.min_blocks,   request.max_registers};
 }
 
 [[noreturn]] void bad_stage(const std::string& stage) {

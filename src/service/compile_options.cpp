@@ -9,7 +9,8 @@ std::string CompileOptions::key() const {
     text += strict_types ? " strict" : "";
     if (cuda_capability != 0) {
         text += " cuda" + std::to_string(cuda_capability) + " threads" + std::to_string(most_threads) +
-                (coarse ? " coarse" : "") + (small_numbers ? " small" : "") + " equal";
+                (coarse ? " coarse" : "") + (small_numbers ? " small" : "") + " blocks" + std::to_string(min_blocks) +
+                " registers" + std::to_string(max_registers) + " equal";
         for (const char first : equal_extents) text += std::to_string(static_cast<int>(first)) + ",";
         for (const std::int32_t extent : block) text += " block" + std::to_string(extent);
         return text + " -" + disabled_passes;

@@ -49,6 +49,8 @@ struct CompileOptions {
     // Whether extents, strides and 64-bit integers among the arguments lie in [-2 ** 31, 2 ** 31): GPUs count in 32
     // bits twice as fast.
     bool small_numbers = false;
+    int min_blocks = 0;           // that a multiprocessor of the GPU has room for; 0: any number
+    int max_registers = 0;        // of a thread of a GPU; 0: as many as the block leaves
     std::string disabled_passes;  // comma-separated
 
     bool operator==(const CompileOptions&) const = default;

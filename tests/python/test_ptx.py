@@ -214,3 +214,42 @@ def test_compile_for_no_gpu():
     for function in (cuda.compile_for_current_device, cuda.compile_ptx_for_current_device):
         with pytest.raises(ValueError, match="expected a GPU as the current device"):
             function(lambda x: None, "void(int32)")
+
+
+def test_limits_of_a_kernel(tmp_path):
+    def busy(x, out):
+        i = cuda.grid(1)
+        total = x[i]
+        for k in range(8):
+            total += x[i + k] * x[i - k] + x[i + 2 * k]
+        out[i] = total
+
+    def text_of(**options):
+        return ptx(cuda.jit(**options)(busy), (LINE, LINE))
+
+    assert ".maxnreg" not in text_of() and ".maxnreg 24" in text_of(max_registers=24)
+    assert ".minnctapersm 3" in text_of(launch_bounds=(128, 3)) and ".minnctapersm" not in text_of(launch_bounds=128)
+    if assembler() is not None:
+        file = tmp_path / "kernel.ptx"
+        file.write_text(text_of(max_registers=24))
+        command = [assembler(), "-v", "-arch=sm_90", "-o", "/dev/null", str(file)]
+        result = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert int(re.search(r"Used (\d+) registers", result.stderr)[1]) <= 24
+    with pytest.raises(ValueError, match="max_registers: expected a positive number, got -1"):
+        cuda.jit(max_registers=-1)
+
+
+@pytest.mark.cuda
+def test_registers_on_a_gpu(on_gpu):
+    if not on_gpu:
+        pytest.skip("needs a GPU")
+
+    @cuda.jit("void(float32[::1], float32[::1])", max_registers=20)
+    def heavy(x, out):
+        i = cuda.grid(1)
+        a, b, c, d = x[i], x[i + 1], x[i + 2], x[i + 3]
+        for k in range(x[0]):
+            a, b, c, d = a * b + c, b * c + d, c * d + a, d * a + b
+        out[i] = a + b + c + d
+
+    assert list(heavy.get_regs_per_thread().values())[0] <= 20

@@ -318,10 +318,10 @@ def jit(
     bounds: what an index outside an array does. "guard" (default): reads give zero, writes do nothing; "raise": also IndexError at
     the next synchronisation; "off": not tested. ``TREADLE_BOUNDS`` sets the default. fmad: a * b + c may be rounded once.
     fastmath: reassociation and reciprocals. host_arrays: "refuse" or "copy" NumPy arguments. launch_bounds: the most threads of a
-    block, alone or first of a tuple. debug: debuggers such as gdb know lines and variables, and bounds is "raise" unless it is given;
-    lineinfo: lines. opt=False: nothing is optimised, and threads run one at a time where no warp has to run together. inline,
-    forceinline, max_registers, cache, lto, shared_memory_carveout: hints without effect on the CPU device.
-
+    block, alone or first of a tuple, then the least blocks that a GPU's multiprocessor has room for. max_registers: of a thread of a
+    GPU. debug: debuggers such as gdb know lines and variables, and bounds is "raise" unless it is given; lineinfo: lines. opt=False:
+    nothing is optimised, and threads run one at a time where no warp has to run together. inline, forceinline, cache, lto,
+    shared_memory_carveout: hints without effect.
     link: files or codes (``CUSource``, ``PTXSource``, ``Cubin`` ...) in which the functions are that the kernel declares, see
     ``declare_device``.
 
@@ -336,12 +336,22 @@ def jit(
     ...     x[i] = 2 * x[i]
     """
     links = listed_links("jit", hints.pop("link", None))
-    max_threads = check_hints(hints)
+    max_threads, min_blocks, max_registers = check_hints(hints)
     bounds = bounds_option(bounds, boundscheck, bool(hints.get("debug")))
     if host_arrays not in ("refuse", "copy"):
         raise ValueError(f"jit: host_arrays: expected 'refuse' or 'copy', got {host_arrays!r}")
     options = Options(
-        bounds, fmad, fastmath, device, host_arrays, disabled_passes, max_threads, *debug_options(hints), links
+        bounds,
+        fmad,
+        fastmath,
+        device,
+        host_arrays,
+        disabled_passes,
+        max_threads,
+        *debug_options(hints),
+        links,
+        min_blocks,
+        max_registers,
     )
     if isinstance(func_or_sig, Dispatcher):
         raise TypeError(f"jit: {func_or_sig.__name__} is compiled already")

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 from treadle.errors import UnsupportedError
 
 BOUNDS = {"guard": 0, "raise": 1, "off": 2}
-# Options by the types of their values. All but debug, opt and lineinfo are hints for NVIDIA's compiler: taken, checked and without
-# effect on the CPU device, whose compiler always uses the disk cache.
+# Options by the types of their values. All but debug, opt, lineinfo and max_registers are hints: taken, checked and without effect.
 _HINTS: dict[str, tuple[type, ...]] = {
     "inline": (bool, str),
     "forceinline": (bool,),
@@ -40,11 +39,22 @@ class Options(NamedTuple):
     debug: int = 0  # what debuggers are told: 0 nothing, 1 lines, 2 lines and variables
     optimize: bool = True
     link: tuple[Any, ...] = ()  # files and codes that are linked to the kernel
+    min_blocks: int = 0  # on a multiprocessor of a GPU, from launch_bounds; 0: any
+    max_registers: int = 0  # of a thread of a GPU; 0: as many as the block leaves
 
     @property
-    def compilation(self) -> tuple[int, bool, bool, str, int, bool]:
+    def compilation(self) -> tuple[int, bool, bool, str, int, bool, int, int]:
         """The options of the compiler, as the extension takes them."""
-        return BOUNDS[self.bounds], self.contract, self.fastmath, self.disabled_passes, self.debug, self.optimize
+        return (
+            BOUNDS[self.bounds],
+            self.contract,
+            self.fastmath,
+            self.disabled_passes,
+            self.debug,
+            self.optimize,
+            self.min_blocks,
+            self.max_registers,
+        )
 
 
 def debug_options(hints: dict[str, Any]) -> tuple[int, bool]:
@@ -54,8 +64,9 @@ def debug_options(hints: dict[str, Any]) -> tuple[int, bool]:
     return level, opt is None or bool(opt)
 
 
-def check_hints(hints: dict[str, Any]) -> int:
-    """Checks the options that are hints; returns the limit of threads of a block that launch_bounds sets, or 0.
+def check_hints(hints: dict[str, Any]) -> tuple[int, int, int]:
+    """Checks the options that are hints; gives the most threads of a block and the least blocks on a multiprocessor, as launch_bounds
+    sets them, and the most registers; 0 for what is not set.
 
     Raises: TypeError for unknown options and for values of another type; ValueError for values out of range; UnsupportedError for
     options that ask for what kernels do not have.
@@ -70,19 +81,22 @@ def check_hints(hints: dict[str, Any]) -> int:
                 raise TypeError(f"jit: {name}: expected {wanted}, got {type(value).__name__}")
         elif name != "launch_bounds":
             raise TypeError(f"jit: unknown option {name!r}")
-    return _max_threads(hints.get("launch_bounds"))
+    registers = hints.get("max_registers") or 0
+    if registers < 0:
+        raise ValueError(f"jit: max_registers: expected a positive number, got {registers}")
+    return *_launch_bounds(hints.get("launch_bounds")), registers
 
 
-def _max_threads(bounds: Any) -> int:
-    """The first of launch_bounds: threads of a block, then least blocks on a multiprocessor, then most blocks of a cluster."""
+def _launch_bounds(bounds: Any) -> tuple[int, int]:
+    """Of launch_bounds: threads of a block and least blocks on a multiprocessor; most blocks of a cluster come last."""
     if bounds is None:
-        return 0
+        return 0, 0
     values = tuple(bounds) if isinstance(bounds, Sequence) and not isinstance(bounds, str) else (bounds,)
     if not all(isinstance(value, int) for value in values):
         raise TypeError(f"jit: launch_bounds: expected an integer or a tuple of 1 to 3 integers, got {bounds!r}")
-    if not 1 <= len(values) <= 3 or values[0] < 1:
+    if not 1 <= len(values) <= 3 or values[0] < 1 or min(values) < 0:
         raise ValueError(f"jit: launch_bounds: expected 1 to 3 positive integers, got {bounds!r}")
-    return values[0]
+    return values[0], values[1] if len(values) > 1 else 0
 
 
 def bounds_option(bounds: str | None, boundscheck: bool | None, debug: bool = False) -> str:

@@ -57,7 +57,12 @@ void Emitter::make_kernel(const char* entry) {
     constexpr int kLight = 60;
     int ops = 0;
     ir::walk(function_.body, [&](const ir::Op&) { ++ops; });
-    if (threads_.size() > 1 && ops <= kLight) annotate("minctasm", 2048 / options_.threads_per_block);
+    if (options_.min_blocks != 0) {
+        annotate("minctasm", options_.min_blocks);
+    } else if (threads_.size() > 1 && ops <= kLight) {
+        annotate("minctasm", 2048 / options_.threads_per_block);
+    }
+    if (options_.max_registers != 0) annotate("maxnreg", options_.max_registers);
     builder_.SetInsertPoint(block("entry"));
     bound_extents();
 }
