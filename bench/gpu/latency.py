@@ -155,9 +155,11 @@ def launches(floor: dict[int, float]) -> None:
         )
 
 
-def fresh_process(environment: dict[str, str]) -> dict[str, float]:
+def fresh_process(environment: dict[str, str], folder: str) -> dict[str, float]:
     """What a new process takes for its first two kernels."""
-    command = [sys.executable, "-c", COLD]
+    script = Path(folder) / "cold.py"
+    script.write_text(COLD)
+    command = [sys.executable, str(script)]
     output = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
     names = ("first_ms", "second_ms", "load_ms", "first_compile_ms", "second_compile_ms")
     return dict(zip(names, map(float, output.split()), strict=True))
@@ -173,15 +175,15 @@ def main() -> None:
     row("sum of 1000 elements", host_microseconds(lambda: x.sum()), floor[4])
     row("pool allocation of 4000 bytes", host_microseconds(lambda: _treadle.empty((1000,), "float32")), floor[4])
     row("empty(1000)", host_microseconds(lambda: td.empty(1000, "float32")), floor[4])
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as scripts:
         environment = {**os.environ, "TREADLE_CACHE_DIR": folder, "CUDA_CACHE_DISABLE": "1"}
         for state in ("cold", "cached"):
             for _ in range(3):
-                found = fresh_process(environment)
+                found = fresh_process(environment, scripts)
                 print(json.dumps({"name": f"gpu/latency/kernels of a fresh process, {state}", **found}), flush=True)
                 if state == "cold":
                     shutil.rmtree(folder, ignore_errors=True)
-            fresh_process(environment)
+            fresh_process(environment, scripts)
 
 
 if __name__ == "__main__":

@@ -244,11 +244,11 @@ def test_registers_on_a_gpu(on_gpu):
     if not on_gpu:
         pytest.skip("needs a GPU")
 
-    @cuda.jit("void(float32[::1], float32[::1])", max_registers=20)
-    def heavy(x, out):
+    @cuda.jit("void(float32[::1], float32[::1], int64)", max_registers=20)
+    def heavy(x, out, rounds):
         i = cuda.grid(1)
         a, b, c, d = x[i], x[i + 1], x[i + 2], x[i + 3]
-        for k in range(x[0]):
+        for _ in range(rounds):
             a, b, c, d = a * b + c, b * c + d, c * d + a, d * a + b
         out[i] = a + b + c + d
 

@@ -8,7 +8,6 @@ nothing of Treadle, since the build needs it before there is one.
 from __future__ import annotations
 
 import ast
-import json
 from collections.abc import Sequence
 
 from .calls import CallWriter
@@ -25,6 +24,7 @@ from .words import (
     inner_nodes,
     local_name,
     number_text,
+    quoted,
 )
 
 
@@ -116,7 +116,7 @@ class FunctionWalker(CallWriter, OutputWriter):
                 )
             case ast.Assert(test=test, msg=message):
                 text = "" if message is None else self._text_of(message, "an assertion's message")
-                return f'(if{span} (un not {self._expr(test)}) (do (raise{span} "AssertionError" {json.dumps(text)})) (do))'
+                return f'(if{span} (un not {self._expr(test)}) (do (raise{span} "AssertionError" {quoted(text)})) (do))'
             case ast.Raise(exc=error):
                 return self._raise(span, node, error)
             case ast.Expr(value=value):
@@ -186,7 +186,7 @@ class FunctionWalker(CallWriter, OutputWriter):
         if isinstance(value, complex):
             return f"(call (builtin complex128) {number_text(value.real)} {number_text(value.imag)})"
         if isinstance(value, str):
-            return json.dumps(value, ensure_ascii=not value.isprintable())
+            return quoted(value, not value.isprintable())
         raise self._unsupported(f"constants of type {type(value).__name__} are not supported in kernels", node)
 
     def _attribute(self, node: ast.Attribute) -> str:

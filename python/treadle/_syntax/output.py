@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-import json
 
+from .words import quoted
 from .writer import Writer
 
 
@@ -25,11 +25,11 @@ class OutputWriter(Writer):
         items: list[str] = []
         for number, arg in enumerate(args):
             if number and between:
-                items.append(json.dumps(between))
+                items.append(quoted(between))
             for piece in arg.values if isinstance(arg, ast.JoinedStr) else [arg]:
                 items.append(self._printed(piece))
         if end:
-            items.append(json.dumps(end))
+            items.append(quoted(end))
         return f"(print{span} {' '.join(items)})"
 
     def _printed(self, piece: ast.expr) -> str:
@@ -40,7 +40,7 @@ class OutputWriter(Writer):
         form = ""
         if isinstance(piece.format_spec, ast.JoinedStr):
             form = "".join(self._text_of(part, "a format") for part in piece.format_spec.values)
-        return f"(fmt{self._span(piece)} {self._expr(piece.value)} {json.dumps(form)})"
+        return f"(fmt{self._span(piece)} {self._expr(piece.value)} {quoted(form)})"
 
     def _raise(self, span: str, node: ast.stmt, error: ast.expr | None) -> str:
         """raise Class, or raise Class("text"), of Python's exceptions."""
@@ -54,4 +54,4 @@ class OutputWriter(Writer):
         kind = getattr(builtins, name, None)
         if not (isinstance(kind, type) and issubclass(kind, Exception)):
             raise self._unsupported(f"'{name}' is no exception that kernels can raise", node)
-        return f"(raise{span} {json.dumps(name)} {json.dumps(text)})"
+        return f"(raise{span} {quoted(name)} {quoted(text)})"

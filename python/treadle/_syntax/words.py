@@ -130,3 +130,10 @@ def inner_nodes(*nodes: ast.AST) -> list[ast.AST]:
 def bound_names(nodes: list[ast.AST]) -> list[str]:
     """The names assigned among the nodes, as often as they are."""
     return [node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+
+
+def quoted(text: str, ascii_only: bool = True) -> str:
+    """The text as a string of the syntax: JSON's, whose module few kernels need."""
+    import json
+
+    return json.dumps(text, ensure_ascii=ascii_only)
