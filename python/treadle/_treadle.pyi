@@ -191,6 +191,8 @@ def make_function(
     disabled_passes: str,
     debug: int = 0,
     optimize: bool = True,
+    min_blocks: int = 0,
+    max_registers: int = 0,
     links: object = (),
 ) -> Function: ...
 def make_launcher(
