@@ -202,7 +202,9 @@ class _DefaultStream(Stream):
 
     @property
     def _native(self) -> Any:
-        with _CudaDevice(self._device_id):
+        if self._fixed is None:
+            return _treadle.stream_of(self._number)
+        with _CudaDevice(self._fixed):
             return _treadle.stream_of(self._number)
 
     def close(self) -> None:
