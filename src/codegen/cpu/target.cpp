@@ -25,6 +25,7 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
 #include "base/error.h"
+#include "codegen/common/run_passes.h"
 
 namespace treadle::codegen {
 
@@ -51,17 +52,6 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const CpuTarget& target
 }
 
 void optimize(llvm::Module& module, llvm::TargetMachine& machine, bool unrolls) {
-    llvm::LoopAnalysisManager loops;
-    llvm::FunctionAnalysisManager functions;
-    llvm::CGSCCAnalysisManager components;
-    llvm::ModuleAnalysisManager modules;
-    llvm::PassBuilder builder(&machine);
-    builder.registerModuleAnalyses(modules);
-    builder.registerCGSCCAnalyses(components);
-    builder.registerFunctionAnalyses(functions);
-    builder.registerLoopAnalyses(loops);
-    builder.crossRegisterProxies(loops, functions, components, modules);
-
     llvm::FunctionPassManager passes;
     passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
     passes.addPass(llvm::EarlyCSEPass(true));
@@ -77,9 +67,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, bool unrolls) 
     passes.addPass(llvm::EarlyCSEPass(true));
     passes.addPass(llvm::InstCombinePass());
     passes.addPass(llvm::ADCEPass());
-    llvm::ModulePassManager pipeline;
-    pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
-    pipeline.run(module, modules);
+    run_passes(module, machine, std::move(passes));
 }
 
 std::string llvm_version() { return LLVM_VERSION_STRING; }

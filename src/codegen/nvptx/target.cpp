@@ -30,6 +30,7 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
 #include "base/error.h"
+#include "codegen/common/run_passes.h"
 #include "codegen/nvptx/index_passes.h"
 
 namespace treadle::codegen::nvptx {
@@ -95,17 +96,6 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(int capability) {
 }
 
 void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
-    llvm::LoopAnalysisManager loops;
-    llvm::FunctionAnalysisManager functions;
-    llvm::CGSCCAnalysisManager components;
-    llvm::ModuleAnalysisManager modules;
-    llvm::PassBuilder builder(&machine);
-    builder.registerModuleAnalyses(modules);
-    builder.registerCGSCCAnalyses(components);
-    builder.registerFunctionAnalyses(functions);
-    builder.registerLoopAnalyses(loops);
-    builder.crossRegisterProxies(loops, functions, components, modules);
-
     llvm::FunctionPassManager passes;
     passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
     passes.addPass(llvm::EarlyCSEPass(true));
@@ -144,9 +134,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
     passes.addPass(llvm::ADCEPass());
     // Neighbouring loads become one where their address allows it.
     passes.addPass(llvm::InferAlignmentPass());
-    llvm::ModulePassManager pipeline;
-    pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
-    pipeline.run(module, modules);
+    run_passes(module, machine, std::move(passes));
 }
 
 }  // namespace treadle::codegen::nvptx
