@@ -5,6 +5,7 @@
     python3 FOLDER/scripts/gpu.py run        there: the suite on the GPU, then the benches beside the peers that are installed
     python3 FOLDER/scripts/gpu.py bench      there: the benches alone
     python3 FOLDER/scripts/gpu.py test       there: the suite alone
+    python3 FOLDER/scripts/gpu.py slow       there: its slow tests, thousands of random programs
     python3 FOLDER/scripts/gpu.py memcheck   there: the suite under compute-sanitizer, which watches every access to memory
 
 `run` and `bench` write bench/results/GPU.json below FOLDER.
@@ -67,34 +68,43 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT / "python"), "TREADLE_DEVICE": "cuda", "PYTHONUNBUFFERED": "1"}
 
 
-def test(arguments: list[str], under: list[str]) -> int:
-    """The suite, on the GPU: one process a file, several at a time. A file's output is shown where it fails. under: a program that
-    runs the tests, and its options."""
-    places = [ROOT / argument for argument in arguments or ["tests"]]
-    files = [file for place in places for file in (sorted(place.rglob("test_*.py")) if place.is_dir() else [place])]
-    files.sort(key=lambda file: -file.stat().st_size)  # the longest first, roughly
-    command = [*under, sys.executable, "-m", "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider"]
+def pytest(under: list[str], *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """pytest on the GPU; under: a program that runs it, and its options."""
+    command = [*under, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+    return subprocess.run(
+        command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
 
-    def one(file: Path) -> int:
+
+def side_by_side(tasks: list[tuple[str, list[str | Path]]], under: list[str]) -> int:
+    """Runs pytest for each task, a name and arguments, several at a time. The output is shown where a test fails."""
+
+    def one(task: tuple[str, list[str | Path]]) -> int:
         begin = time.monotonic()
-        result = subprocess.run(
-            [*command, file],
-            cwd=ROOT,
-            env=environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
+        result = pytest(under, *task[1])
         lines = result.stdout.splitlines()
         failed = result.returncode not in (0, NOTHING_SELECTED)
-        summary = lines[-1] if lines else "no output"
-        text = result.stdout if failed else summary
-        print(f"{file.relative_to(ROOT)} [{time.monotonic() - begin:.0f} s]: {text}", flush=True)
+        text = result.stdout if failed or not lines else lines[-1]
+        print(f"{task[0]} [{time.monotonic() - begin:.0f} s]: {text}", flush=True)
         return int(failed)
 
-    with ThreadPoolExecutor(max(1, min(8, len(os.sched_getaffinity(0)) // 2))) as pool:
-        return sum(pool.map(one, files))
+    with ThreadPoolExecutor(max(1, min(14, len(os.sched_getaffinity(0)) * 2 // 3))) as pool:
+        return sum(pool.map(one, tasks))
+
+
+def test(arguments: list[str], under: list[str]) -> int:
+    """The suite without its slow tests, one process a file, the longest first."""
+    places = [ROOT / argument for argument in arguments or ["tests"]]
+    files = [file for place in places for file in (sorted(place.rglob("test_*.py")) if place.is_dir() else [place])]
+    files.sort(key=lambda file: -file.stat().st_size)
+    return side_by_side([(str(file.relative_to(ROOT)), ["-m", "not slow", file]) for file in files], under)
+
+
+def slow() -> int:
+    """The slow tests, random programs for the most part, a process for each."""
+    listed = pytest([], "-m", "slow", "--collect-only", "tests/differential").stdout
+    tests = [line for line in listed.splitlines() if "::" in line]
+    return side_by_side([(test, ["-m", "slow", test]) for test in tests], [])
 
 
 def bench(cases: list[str]) -> int:
@@ -142,6 +152,8 @@ def main(arguments: list[str]) -> int:
             return bench(rest)
         case ["test", *rest]:
             return test(rest, [])
+        case ["slow"]:
+            return slow()
         case ["memcheck", *rest]:
             return test(rest, MEMCHECK)
         case ["run"]:
