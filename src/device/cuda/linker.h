@@ -1,7 +1,7 @@
 // From compiled code to a cubin: the driver's linker, and nvJitLink for what the driver does not take.
 //
-// The driver's is there wherever a GPU is, and is the quicker one: the first kernel of a process takes it 1.8 ms, and
-// nvJitLink 5 ms with the loading of its 110 MB (H200, CUDA 13.0, files in memory); later ones 0.2 ms both.
+// The driver's is there wherever a GPU is. nvJitLink is no quicker (docs/design/gpu.md has the figures), and first has
+// 110 MB to load.
 #pragma once
 
 #include <string>
