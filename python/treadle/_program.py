@@ -197,7 +197,7 @@ class Program:
             self.links += [link for link in value.links if link not in self.links]
             return value.text
         if _is_from_buffer(value):
-            return f"(function {self._add(cast(types.FunctionType, _same), None)})"
+            return f"(function {self._add(cast(types.FunctionType, from_buffer), None)})"
         if isinstance(value, Intrinsic):
             return f"(builtin {value.builtin})"
         if isinstance(value, np.generic) and value.dtype.name in DTYPES:
@@ -310,7 +310,8 @@ def _is_from_buffer(value: Any) -> bool:
     )
 
 
-def _same(array: Any) -> Any:
+def from_buffer(array: Any) -> Any:
+    """What stands for cffi's function in kernels."""
     return array
 
 

@@ -24,6 +24,7 @@ struct Artifact {
     bool blocks_wait = false;    // for each other: all of a grid must be under way at once
     bool meets_grid = false;     // a cooperative launch
     bool recurses = false;       // calls functions that call themselves, so its stack has room for many calls
+    int called_bytes = 0;        // of the largest local arrays of one of these
     bool reports = false;        // may tell the host of faults or print; of GPU kernels
     bool coarse = false;         // a block of the device runs several of the grid; of GPU kernels
     bool shares_memory = false;  // has shared arrays

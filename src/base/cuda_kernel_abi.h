@@ -54,8 +54,8 @@ struct LaunchTail {
 };
 inline constexpr std::size_t kTailWords = sizeof(LaunchTail) / 8;
 
-// Of a thread's stack, where kernels call functions that call themselves: what the device sets aside, and what it needs
-// for the frame of the last call and the report of its being too deep.
+// Of a thread's stack, where kernels call functions that call themselves: what the device sets aside beside the local
+// arrays of two calls, and what it needs for the frame of the last call and the report of its being too deep.
 inline constexpr std::int64_t kDeviceStackBytes = 16 * 1024;
 inline constexpr std::int64_t kLastCallBytes = 2 * 1024;
 

@@ -116,6 +116,7 @@ Artifact facts_of(const ir::Function& function) {
     artifact.meets_grid = ir::meets_grid(function);
     artifact.blocks_wait = artifact.meets_grid || ir::has_spin(function);
     artifact.recurses = !function.callees.empty();
+    artifact.called_bytes = static_cast<int>(ir::called_bytes(function));
     artifact.reports = reports(function);
     artifact.shared_bytes = static_cast<int>(function.shared_bytes);
     artifact.texts = function.texts;

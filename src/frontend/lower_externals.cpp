@@ -53,6 +53,13 @@ Entity Lowering::call_external(const Entity& callee, const std::vector<Entity>& 
             type_error(span, callee.text + ": argument " + std::to_string(i + 1) + ": expected an array of " +
                                  std::string(name_of(element)) + ", got " + describe(type_of(args[i])));
         }
+        const bool rows =
+            args[i].layout == ir::Layout::Dense || (args[i].rank() == 1 && args[i].layout == ir::Layout::InnerDense);
+        if (!rows || !args[i].fixed.empty()) {
+            type_error(span, callee.text + ": argument " + std::to_string(i + 1) +
+                                 ": expected a contiguous array, since the function gets an address alone, got " +
+                                 describe(type_of(args[i])));
+        }
         op.operands.push_back(args[i].value);
         op.imm |= static_cast<std::uint64_t>(args[i].space) << (2 * i);
     }

@@ -114,4 +114,10 @@ std::int64_t local_bytes(const Function& function) {
     return total;
 }
 
+std::int64_t called_bytes(const Function& function) {
+    std::int64_t most = 0;
+    for (const Function& callee : function.callees) most = std::max(most, local_bytes(callee));
+    return most;
+}
+
 }  // namespace treadle::ir

@@ -195,6 +195,8 @@ bool uses_warp(const Function& function);
 bool needs_links(const Function& function);
 // Of the local arrays of one thread, each function that is called counting once.
 std::int64_t local_bytes(const Function& function);
+// Of those of the function among the called ones that has most.
+std::int64_t called_bytes(const Function& function);
 // Of the local arrays of threads that run at once on the stack of a host thread.
 inline constexpr std::int64_t kMostStackBytes = std::int64_t{1} << 20;
 

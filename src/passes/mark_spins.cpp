@@ -40,7 +40,14 @@ public:
         if (op == nullptr) return false;
         if (op->code == Opcode::Load && !has_barrier_ && !written_.contains(op->operands[0]) && is_fixed(*op))
             return true;
-        if (op->code == Opcode::Atomic && is_fixed(*op)) return true;
+        if (op->code == Opcode::Atomic && is_fixed(*op)) return !adds(*op);
+        // Compared with what the loop itself moves on: it ends without the others.
+        if (ir::info(op->code).result == 'b' && op->operands.size() == 2) {
+            const bool first = waits(op->operands[0]);
+            const bool second = waits(op->operands[1]);
+            if (first != second) return !moves(op->operands[first ? 1 : 0]);
+            return first;
+        }
         if (op->code == Opcode::VarGet) {
             for (const Op* assignment : assignments_) {
                 if (assignment->index == op->index && waits(assignment->operands[0])) return true;
@@ -54,6 +61,37 @@ public:
     }
 
 private:
+    // A counter that the loop raises or lowers in each round.
+    bool adds(const Op& op) const {
+        const auto kind = static_cast<ir::AtomicKind>(op.imm);
+        if (kind != ir::AtomicKind::Add && kind != ir::AtomicKind::Sub) return false;
+        const Op* amount = definitions_[op.operands.back()];
+        return amount != nullptr && amount->code == Opcode::Const && amount->imm != 0;
+    }
+
+    // Whether the value changes from round to round by what the thread does alone.
+    bool moves(ValueId value) const {
+        std::set<ValueId> seen;
+        return moves(value, seen);
+    }
+    bool moves(ValueId value, std::set<ValueId>& seen) const {
+        if (!seen.insert(value).second) return false;
+        const Op* op = definitions_[value];
+        if (op == nullptr) return false;
+        if (op->code == Opcode::VarGet) {
+            for (const Op* assignment : assignments_) {
+                const Op* assigned = definitions_[assignment->operands[0]];
+                if (assignment->index == op->index && assigned != nullptr && ir::info(assigned->code).has('p') &&
+                    assigned->code != Opcode::Const)
+                    return true;
+            }
+            return false;
+        }
+        for (const ValueId operand : op->operands)
+            if (moves(operand, seen)) return true;
+        return false;
+    }
+
     bool is_fixed(const Op& op) const {
         for (const ValueId operand : op.operands) {
             if (!is_invariant(operand)) return false;

@@ -41,6 +41,7 @@ struct Header {
     std::uint8_t reports;
     std::uint8_t coarse;
     std::uint8_t recurses;
+    std::int32_t called_bytes;
     std::uint8_t shares_memory;
     std::uint8_t reserved[5];
     std::uint32_t text_bytes;
@@ -130,6 +131,7 @@ std::optional<Parsed> parse(const std::string& bytes) {
     parsed.artifact.reports = header.reports != 0;
     parsed.artifact.coarse = header.coarse != 0;
     parsed.artifact.recurses = header.recurses != 0;
+    parsed.artifact.called_bytes = header.called_bytes;
     parsed.artifact.shares_memory = header.shares_memory != 0;
     parsed.artifact.blocks_wait = header.blocks_wait != 0;
     parsed.artifact.meets_grid = header.meets_grid != 0;
@@ -222,6 +224,7 @@ std::string ArtifactCache::store(const std::string& key, const Artifact& artifac
     header.reports = artifact.reports;
     header.coarse = artifact.coarse;
     header.recurses = artifact.recurses;
+    header.called_bytes = artifact.called_bytes;
     header.shares_memory = artifact.shares_memory;
     header.blocks_wait = artifact.blocks_wait;
     header.meets_grid = artifact.meets_grid;

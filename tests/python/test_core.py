@@ -397,3 +397,11 @@ def test_counters():
     assert profiler.stream_counts(stream)["launches"] == 1
     with pytest.raises(ValueError, match="metrics: expected some of"):
         profiler.profile(metrics=["nonsense"])
+
+
+@pytest.mark.parametrize("options", ({"priority": -1}, 3))
+def test_streams_take_options_alone(options):
+    with pytest.raises(TypeError, match="create_stream: options: expected StreamOptions, got"):
+        Device().create_stream(options=options)
+    with pytest.raises(ValueError, match="priority: expected a number of 32 bits"):
+        StreamOptions(priority=-(2**40))

@@ -193,14 +193,33 @@ WRONG_CALLS = {
     "too few": ("scaled(x[0])", "scaled: expected 2 arguments, got 1"),
     "array for number": ("scaled(x, 1)", "scaled: expected a number"),
     "number for array": ("total(x[0], 1)", "total: argument 1: expected an array of float32, got float32"),
+    "every other": ("total(x[::2], 1)", "total: argument 1: expected a contiguous array"),
+    "through cffi": ("total(ffi.from_buffer(x[::2]), 1)", "total: argument 1: expected a contiguous array"),
     "other elements": ("total(y, 1)", "total: argument 1: expected an array of float32, got .*float64"),
 }
+
+
+class FFI:
+    """As cffi's."""
+
+    def from_buffer(self, array):
+        raise NotImplementedError
+
+
+def test_from_buffer(source):
+    ffi, total = FFI(), functions(str(source))["total"]
+
+    @cuda.jit
+    def kernel(x):
+        x[0] = total(ffi.from_buffer(x), x.size)
+
+    assert "call" in kernel._ready().dump([("array", "float32", 1, 1)], "asm", (32,), 75)
 
 
 @pytest.mark.parametrize("case", WRONG_CALLS)
 def test_wrong_calls(case, source):
     call, message = WRONG_CALLS[case]
-    scope = {"cuda": cuda, **functions(str(source))}
+    scope = {"cuda": cuda, "ffi": FFI(), **functions(str(source))}
     exec(f"@cuda.jit\ndef kernel(x, y):\n    x[0] = {call}\n", scope)
     types = [("array", "float32", 1, 1), ("array", "float64", 1, 1)]
     with pytest.raises(TypingError, match=message):
@@ -244,6 +263,48 @@ def test_wrong_declarations(case):
     args, options, error, message = DECLARATIONS[case]
     with pytest.raises(error, match=message):
         cuda.declare_device(*args, **options)
+
+
+OPTIONS = {
+    "dictionary": (
+        lambda: Linker(CODE, options={"arch": "sm_90"}),
+        TypeError,
+        "Linker: options: expected LinkerOptions, got dict",
+    ),
+    "arch": (
+        lambda: Linker(CODE, options=LinkerOptions(arch=90)),
+        TypeError,
+        "arch: expected a text such as 'sm_90', got int",
+    ),
+    "negative": (
+        lambda: Linker(CODE, options=LinkerOptions(max_register_count=-5)),
+        ValueError,
+        "max_register_count: expected 0",
+    ),
+    "text": (
+        lambda: Linker(CODE, options=LinkerOptions(max_register_count="a")),
+        TypeError,
+        "max_register_count: expected an",
+    ),
+    "kernels": (
+        lambda: Linker(CODE, options=LinkerOptions(kernels_used=3)),
+        TypeError,
+        "kernels_used: expected a text or a list",
+    ),
+    "code": (
+        lambda: ObjectCode.from_ptx(3),
+        TypeError,
+        "module: expected bytes, a text or the path of a file, got int",
+    ),
+}
+CODE = ObjectCode.from_ptx(".version 7.8\n.target sm_75\n.address_size 64\n")
+
+
+@pytest.mark.parametrize("case", OPTIONS)
+def test_wrong_options(case):
+    make, error, message = OPTIONS[case]
+    with pytest.raises(error, match=message):
+        make()
 
 
 def test_linkable_code():

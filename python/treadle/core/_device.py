@@ -131,7 +131,8 @@ class Device:
         if obj is not None and not isinstance(obj, StreamOptions):
             with self._facts:
                 return Stream.from_handle(Stream._handle_of(obj))
-        chosen = obj or options or StreamOptions()
+        chosen = obj or (StreamOptions() if options is None else options)
+        _checks.instance("create_stream: options", chosen, StreamOptions, "StreamOptions")
         with self._facts:
             return Stream(_treadle.create_stream(not chosen.nonblocking, chosen.priority or 0), self._id)
 

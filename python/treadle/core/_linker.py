@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from treadle import _treadle, pathfinder
+from treadle import _checks, _treadle, pathfinder
 from treadle._versions import explained
 from treadle.core._module import ObjectCode
 from treadle.core._options import listed
@@ -79,6 +79,12 @@ class LinkerOptions:
 
     def flags(self) -> list[str]:
         """The options as nvJitLink reads them, without the architecture."""
+        for name in ("max_register_count", "split_compile", "split_compile_extended"):
+            if (number := getattr(self, name)) is not None and _checks.integer(f"LinkerOptions: {name}", number) < 0:
+                raise ValueError(f"LinkerOptions: {name}: expected 0 or more, got {number}")
+        for name in ("kernels_used", "variables_used", "ptxas_options"):
+            for text in listed(getattr(self, name)):
+                _checks.instance(f"LinkerOptions: {name}", text, str, "a text or a list of texts")
         result = [
             f"{flag}={str(bool(value)).lower()}"
             for name, flag in _FLAGS.items()
@@ -110,8 +116,11 @@ class Linker:
         if not object_codes:
             raise ValueError("Linker: expected at least one object code, got none")
         self._codes = object_codes
-        self._options = options or LinkerOptions()
+        self._options = LinkerOptions() if options is None else options
+        _checks.instance("Linker: options", self._options, LinkerOptions, "LinkerOptions")
         arch = self._options.arch
+        if arch is not None:
+            _checks.instance("LinkerOptions: arch", arch, str, "a text such as 'sm_90'")
         if arch is not None and not re.fullmatch(r"sm_\d{2,3}[a-z]?", arch):  # nvJitLink crashes on some others
             raise ValueError(f"LinkerOptions: arch: expected one such as 'sm_90', got {arch!r}")
         self._flags = self._options.flags()

@@ -176,6 +176,10 @@ class ObjectCode:
 def _bytes(module: Any) -> bytes:
     if isinstance(module, (bytes, bytearray, memoryview)):
         return bytes(module)
+    if not isinstance(module, (str, Path)):
+        raise TypeError(
+            f"ObjectCode: module: expected bytes, a text or the path of a file, got {type(module).__name__}"
+        )
     text = str(module)
     # PTX begins with its version; anything else is a path.
     return text.encode() if "\n" in text else Path(text).read_bytes()

@@ -25,7 +25,8 @@ class EventOptions:
 @dataclass
 class StreamOptions:
     """nonblocking: leaves out the implicit order with the legacy default stream; priority: lower numbers come first, in the range
-    that ``Device.stream_priorities`` tells, by default 0, its last. Raises TypeError for a priority that is no integer."""
+    that ``Device.stream_priorities`` tells, by default 0, its last. Raises TypeError for a priority that is no integer, ValueError
+    for one of more than 32 bits."""
 
     nonblocking: bool = True
     priority: int | None = None
@@ -33,6 +34,8 @@ class StreamOptions:
     def __post_init__(self) -> None:
         if self.priority is not None:
             self.priority = _checks.integer("StreamOptions: priority", self.priority)
+            if not -(2**31) <= self.priority < 2**31:
+                raise ValueError(f"StreamOptions: priority: expected a number of 32 bits, got {self.priority}")
 
 
 class _Held:

@@ -20,6 +20,7 @@ Emitter::Emitter(Emitter& caller, const ir::Function& callee)
     rounds_bfloat16_ = caller.rounds_bfloat16_;
     shared_ = caller.shared_;
     callees_ = caller.callees_;
+    called_bytes_ = caller.called_bytes_;
     for (const ir::Table& table : callee.tables) tables_.push_back(table_memory(table, kGlobal));
 }
 
@@ -50,6 +51,7 @@ void Emitter::make_callees() {
             made->addFnAttr(attribute);
         callees_.push_back(made);
     }
+    called_bytes_ = ir::called_bytes(function_);
     for (std::size_t i = 0; i < callees_.size(); ++i) Emitter(*this, function_.callees[i]).run_called(callees_[i]);
 }
 
@@ -93,8 +95,9 @@ void Emitter::check_depth() {
     llvm::BasicBlock* too_deep = block("too_deep");
     llvm::BasicBlock* body = block("body");
     Value* many = builder_.CreateICmpSGT(depth_, builder_.getInt32(kMostCalls));
+    // One more call, of whichever function, must find room behind this frame.
     Value* long_way = builder_.CreateICmpSGT(builder_.CreateSub(stack_top_, stack_place()),
-                                             i64(kDeviceStackBytes - kLastCallBytes - ir::local_bytes(function_)));
+                                             i64(kDeviceStackBytes - kLastCallBytes + called_bytes_));
     unlikely(builder_.CreateOr(many, long_way), too_deep, body);
     builder_.SetInsertPoint(too_deep);
     std::int64_t line = 0;

@@ -148,6 +148,7 @@ private:
     std::vector<llvm::Function*> callees_;
     std::map<ir::ValueId, Value*> calls_;       // all that they gave
     Value* depth_ = nullptr;                    // of calls, where there are any
+    std::int64_t called_bytes_ = 0;             // see ir::called_bytes
     Value* stack_top_ = nullptr;                // where the kernel's frame lies
     llvm::AllocaInst* thread_ended_ = nullptr;  // in a function that is called
 };

@@ -1,4 +1,5 @@
-// Passes of our own over LLVM's IR: indices in forms that LLVM, or the machine, does more with.
+// Passes of our own over LLVM's IR: indices in forms that LLVM, or the machine, does more with, and loops that make
+// them constants.
 #pragma once
 
 #include <llvm/IR/Function.h>
@@ -16,6 +17,11 @@ struct ExposeIndices : llvm::PassInfoMixin<ExposeIndices> {
 // Variables of loops that count, and that stay below 2 ** 31 or of which nobody looks at more than the low half, have
 // 32 bits: GPUs add and compare 64 in two instructions.
 struct NarrowCounters : llvm::PassInfoMixin<NarrowCounters> {
+    static llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
+};
+
+// Takes back hints to unroll loops whole where that would make very much code of them and the loops around them.
+struct LimitUnrolling : llvm::PassInfoMixin<LimitUnrolling> {
     static llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
 };
 

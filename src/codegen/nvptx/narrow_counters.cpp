@@ -1,3 +1,5 @@
+#include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/ADT/SmallVector.h>
 #include <llvm/Analysis/DemandedBits.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ScalarEvolution.h>
@@ -62,11 +64,13 @@ bool is_narrow(llvm::PHINode& phi, const llvm::Loop& loop, llvm::ScalarEvolution
     auto* next = llvm::dyn_cast<llvm::BinaryOperator>(phi.getIncomingValueForBlock(loop.getLoopLatch()));
     if (next == nullptr || next->getOpcode() != llvm::Instruction::Add || next->getOperand(0) != &phi) return false;
     counter = {&phi, next, false, true};
-    const bool counts = llvm::isa<llvm::ConstantInt>(next->getOperand(1));
-    if (counts &&
+    const auto* step = llvm::dyn_cast<llvm::ConstantInt>(next->getOperand(1));
+    if (step != nullptr && step->getValue().isSignedIntN(kNarrow) &&
         ((fits(&phi, evolution) && fits(next, evolution)) || stays_below_limit(phi, *next, loop, evolution))) {
         counter.is_number = true;
-        counter.is_negative = evolution.getSignedRange(evolution.getSCEV(&phi)).getSignedMin().isNegative();
+        // The last value is that of next alone.
+        counter.is_negative = evolution.getSignedRange(evolution.getSCEV(&phi)).getSignedMin().isNegative() ||
+                              evolution.getSignedRange(evolution.getSCEV(next)).getSignedMin().isNegative();
         return true;
     }
     return bits.getDemandedBits(&phi).isIntN(kNarrow) && bits.getDemandedBits(next).isIntN(kNarrow);
@@ -86,6 +90,18 @@ void narrow_tests(llvm::Instruction& wide, llvm::Value* narrow, llvm::ScalarEvol
                                       : builder.CreateICmp(test->getPredicate(), small, narrow);
         test->replaceAllUsesWith(result);
         test->eraseFromParent();
+    }
+}
+
+// What is computed from the value may overflow now where it did not before, in bits that nobody looks at.
+void drop_promises(llvm::Instruction& value) {
+    llvm::SmallVector<llvm::Instruction*, 16> open = {&value};
+    llvm::SmallPtrSet<llvm::Instruction*, 16> seen;
+    while (!open.empty()) {
+        llvm::Instruction* instruction = open.pop_back_val();
+        if (!seen.insert(instruction).second || !instruction->getType()->isIntegerTy(64)) continue;
+        instruction->dropPoisonGeneratingFlags();
+        for (llvm::User* user : instruction->users()) open.push_back(llvm::cast<llvm::Instruction>(user));
     }
 }
 
@@ -109,12 +125,14 @@ void narrow(const Counter& counter, const llvm::Loop& loop, llvm::ScalarEvolutio
         return counter.is_negative ? builder.CreateSExt(value, counter.now->getType())
                                    : builder.CreateZExt(value, counter.now->getType(), "", /*IsNonNeg=*/true);
     };
+    for (llvm::Instruction* old :
+         {static_cast<llvm::Instruction*>(counter.now), static_cast<llvm::Instruction*>(counter.next)})
+        evolution.forgetValue(old);
+    if (!counter.is_number) drop_promises(*counter.now);
     counter.next->replaceAllUsesWith(widened(next));
     builder.SetInsertPoint(loop.getHeader(), loop.getHeader()->getFirstInsertionPt());
     llvm::Value* wide = widened(now);
     counter.now->replaceUsesWithIf(wide, [&](const llvm::Use& use) { return use.getUser() != counter.next; });
-    evolution.forgetValue(counter.next);
-    evolution.forgetValue(counter.now);
     counter.next->eraseFromParent();
     counter.now->eraseFromParent();
 }

@@ -70,7 +70,7 @@ struct WriteShortCircuits : llvm::PassInfoMixin<WriteShortCircuits> {
             if (select->getTrueValue() == condition)
                 select->setTrueValue(llvm::ConstantInt::getTrue(condition->getType()));
         }
-        return llvm::PreservedAnalyses::all();
+        return llvm::PreservedAnalyses::none();
     }
 };
 
@@ -115,6 +115,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
     passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(first), true));
     passes.addPass(NarrowCounters());
     passes.addPass(NarrowIndices());
+    passes.addPass(LimitUnrolling());
     llvm::LoopPassManager second;
     second.addPass(llvm::IndVarSimplifyPass(false));
     second.addPass(llvm::LoopFullUnrollPass(3));  // outer loops first, since their inner ones are looked at again then

@@ -49,7 +49,8 @@ CudaKernel::CudaKernel(CudaDevice& device, const Artifact& artifact, std::shared
                                             std::to_string(kMostLocalBytes) + " bytes a thread on a GPU, got " +
                                             std::to_string(local_bytes));
     }
-    if (artifact.recurses) provide_stack(static_cast<std::size_t>(kDeviceStackBytes + local_bytes));
+    if (artifact.recurses)
+        provide_stack(static_cast<std::size_t>(kDeviceStackBytes + 2 * artifact.called_bytes + local_bytes));
     if (artifact.shares_memory) {
         check(cu.func_set_attribute(function, kMaxDynamicShared, device.attributes().shared_bytes_per_block_optin),
               "cuFuncSetAttribute");
