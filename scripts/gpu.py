@@ -29,7 +29,7 @@ LIMIT = 50 << 20
 PARTS = (
     "python/treadle",
     "tests",
-    "bench/gpu",
+    "bench",
     "examples",
     "pyproject.toml",
     "scripts/gpu.py",
