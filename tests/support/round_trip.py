@@ -41,8 +41,29 @@ def functions(text):
             yield nodes[code.co_name, code.co_firstlineno], code
 
 
+class Folded(ast.NodeTransformer):
+    """Arithmetic of numbers as Python's compiler leaves it: its result."""
+
+    def visit_BinOp(self, node):
+        return self.folded(self.generic_visit(node), node.left, node.right)
+
+    def visit_UnaryOp(self, node):
+        return self.folded(self.generic_visit(node), node.operand)
+
+    def folded(self, node, *operands):
+        if not all(isinstance(part, ast.Constant) and type(part.value) in (int, float) for part in operands):
+            return node
+        try:
+            value = eval(compile(ast.fix_missing_locations(ast.Expression(node)), "<number>", "eval"))
+        except ArithmeticError:
+            return node
+        is_small = type(value) is float or type(value) is int and value.bit_length() <= 128
+        return ast.copy_location(ast.Constant(value), node) if is_small else node
+
+
 def syntax_text(syntax, node):
-    """The kernel syntax text without positions; free names stand for themselves."""
+    """The kernel syntax text without positions, numbers folded; free names stand for themselves."""
+    node = Folded().visit(node)
 
     def resolve(name, chain, node):
         return f"(free {name})", 0
