@@ -92,6 +92,8 @@ Described described(const nb::dict& facts) {
         if (item(key).is_none())
             throw Error(ErrorKind::Type, "__cuda_array_interface__: expected the key '" + std::string(key) + "'");
     }
+    if (!PyUnicode_Check(item("typestr").ptr()))
+        throw Error(ErrorKind::Type, "__cuda_array_interface__: typestr: expected a text");
     if (!PyTuple_Check(item("data").ptr()) || PyTuple_Size(item("data").ptr()) != 2)
         throw Error(ErrorKind::Type, "__cuda_array_interface__: data: expected (address, read only)");
     if (nb::cast<bool>(nb::bool_(item("data")[1])))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from treadle import _treadle
+from treadle import _checks, _treadle
 from treadle._versions import explained
 from treadle.errors import UnsupportedError
 
@@ -164,6 +164,7 @@ class ObjectCode:
     def get_kernel(self, name: str) -> Kernel:
         """A kernel by its symbol, or by the name expression that was asked for. Raises DeviceError where there is none, or the driver
         refuses the code; UnsupportedError, a NotImplementedError, for code that has to be linked first."""
+        _checks.instance("get_kernel: name", name, str, "a text")
         return Kernel(self._loaded().kernel(self._symbols.get(name, name)), self)
 
     def __repr__(self) -> str:

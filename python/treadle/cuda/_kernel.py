@@ -292,7 +292,7 @@ def _stream_of(stream: Any) -> Any:
     if stream is None or (isinstance(stream, int) and stream == 0):
         return None
     native = getattr(stream, "_native", None)
-    if native is None:
+    if not isinstance(native, _treadle.Stream):
         raise TypeError(f"stream: expected a stream, None or 0, got {type(stream).__name__}")
     return native
 
@@ -335,6 +335,9 @@ def jit(
     ...     i = cuda.grid(1)
     ...     x[i] = 2 * x[i]
     """
+    for name, value in (("fastmath", fastmath), ("fmad", fmad), ("device", device)):
+        if not isinstance(value, (int, np.bool_)):
+            raise TypeError(f"jit: {name}: expected bool, got {type(value).__name__}")
     links = listed_links("jit", hints.pop("link", None))
     max_threads, min_blocks, max_registers = check_hints(hints)
     bounds = bounds_option(bounds, boundscheck, bool(hints.get("debug")))
