@@ -471,3 +471,36 @@ def test_debugged():
     debugger = pdb.Pdb(stdin=io.StringIO("continue\n"), stdout=io.StringIO(), readrc=False, nosigint=True)
     kernel.debug(debugger=debugger)[1, 6](stepped)
     assert stepped.tolist() == plain.tolist()
+
+
+@cuda.jit(device=True)
+def light(n):
+    return 0 if n <= 0 else heavy(n - 1) + 1
+
+
+@cuda.jit(device=True)
+def heavy(n):
+    scratch = cuda.local.array(1500, np.float64)
+    scratch[n % 1500] = n
+    return int(scratch[n % 1500]) + light(n - 1)
+
+
+def test_large_frames(on_gpu):
+    """A small function may not use up the stack that the large one, which it calls, will need."""
+
+    @cuda.jit
+    def kernel(n, out):
+        out[cuda.grid(1)] = light(n)
+
+    def expected(n):
+        return 0 if n <= 0 else (n - 1) + expected(n - 2) + 1
+
+    out = td.zeros(64, "int64")
+    kernel[2, 32](2, out)
+    assert out.tolist() == [expected(2)] * 64
+    if on_gpu:
+        with pytest.raises(RecursionError, match="more than .* calls inside each other"):
+            kernel[2, 32](40, out)
+            cuda.synchronize()
+    kernel[2, 32](3, out)
+    assert out.tolist() == [expected(3)] * 64

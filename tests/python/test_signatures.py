@@ -336,7 +336,11 @@ ERRORS = {
     "link file": (wrong_option(link=["nothing.cu"]), FileNotFoundError, "nothing.cu"),
     "extensions": (wrong_option(extensions=[1]), UnsupportedError, "jit: extensions: arguments of foreign types"),
     "fastmath": (wrong_option(fastmath="y"), TypeError, "jit: fastmath: expected bool, got str"),
-    "event for stream": (lambda: cuda.jit(fill)[1, 4, cuda.event()], TypeError, "stream: expected a stream, None or 0, got"),
+    "event for stream": (
+        lambda: cuda.jit(fill)[1, 4, cuda.event()],
+        TypeError,
+        "stream: expected a stream, None or 0, got",
+    ),
     "registers": (wrong_option(max_registers="x"), TypeError, "jit: max_registers: expected int, got str"),
     "bounds": (
         wrong_option(launch_bounds=(1, 2, 3, 4)),
