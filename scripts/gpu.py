@@ -142,7 +142,8 @@ def bench(cases: list[str]) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    if arguments[:1] != ["pack"]:  # as an installation does: some machines keep no compiled modules of their own accord
+    # As an installation does: some machines keep no compiled modules of their own accord.
+    if arguments and arguments[0] != "pack":
         compileall.compile_dir(ROOT / "python", quiet=2)
     match arguments:
         case ["pack", *rest]:

@@ -69,7 +69,8 @@ std::shared_ptr<device::Kernel> obtain_kernel(const CompileRequest& request, con
         const auto loaded = std::chrono::steady_clock::now();
         device::counters().add(device::Count::Compilations);
         Artifact artifact = service.compile(request);
-        device::current_device().finish(artifact, request.links != nullptr ? *request.links : CodeImages());
+        static const CodeImages no_links;
+        device::current_device().finish(artifact, request.links != nullptr ? *request.links : no_links);
         debug->texts = lines_of(artifact.texts);
         kernel = device::current_device().load_kernel(artifact, debug);
         facts.milliseconds =

@@ -102,7 +102,7 @@ def checked(link):
     host = (np.arange(64) % 7).astype("float32")
     x, out = td.array(host), td.zeros((64, 7), "float64")
     kernel = kernel_of(link)
-    # Every thread sums x, which some change at last: what they see is not defined, so they have a copy of it.
+    # Every thread sums x, which some of them change at last: what it sees, column 5, is not defined.
     kernel[2, 32](x, out)
     result, expected = out.get(), expected_of(host)
     np.testing.assert_array_equal(np.delete(result, 5, axis=1), np.delete(expected, 5, axis=1))

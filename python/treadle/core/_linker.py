@@ -78,7 +78,11 @@ class LinkerOptions:
     no_cache: bool | None = None
 
     def flags(self) -> list[str]:
-        """The options as nvJitLink reads them, without the architecture."""
+        """The options as nvJitLink reads them, without the architecture. Raises TypeError, ValueError for wrong ones."""
+        if self.arch is not None:
+            _checks.instance("LinkerOptions: arch", self.arch, str, "a text such as 'sm_90'")
+            if not re.fullmatch(r"sm_\d{2,3}[a-z]?", self.arch):  # nvJitLink crashes on some others
+                raise ValueError(f"LinkerOptions: arch: expected one such as 'sm_90', got {self.arch!r}")
         for name in ("max_register_count", "split_compile", "split_compile_extended"):
             if (number := getattr(self, name)) is not None and _checks.integer(f"LinkerOptions: {name}", number) < 0:
                 raise ValueError(f"LinkerOptions: {name}: expected 0 or more, got {number}")
@@ -118,11 +122,6 @@ class Linker:
         self._codes = object_codes
         self._options = LinkerOptions() if options is None else options
         _checks.instance("Linker: options", self._options, LinkerOptions, "LinkerOptions")
-        arch = self._options.arch
-        if arch is not None:
-            _checks.instance("LinkerOptions: arch", arch, str, "a text such as 'sm_90'")
-        if arch is not None and not re.fullmatch(r"sm_\d{2,3}[a-z]?", arch):  # nvJitLink crashes on some others
-            raise ValueError(f"LinkerOptions: arch: expected one such as 'sm_90', got {arch!r}")
         self._flags = self._options.flags()
         self._log = ""
         if self._flags:

@@ -3,12 +3,10 @@
 #include <mutex>
 
 #include <llvm/Analysis/AliasAnalysis.h>
-#include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Config/llvm-config.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PassManager.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Target/TargetOptions.h>

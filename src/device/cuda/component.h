@@ -13,6 +13,12 @@
 
 namespace treadle::device::cuda {
 
+// A text of such a library, without the zeros and line ends behind it.
+inline std::string without_end(std::string text) {
+    while (!text.empty() && (text.back() == '\0' || text.back() == '\n')) text.pop_back();
+    return text;
+}
+
 // Functions: a structure of pointers to the library's functions. Opened once; never closed, since its threads may run
 // on.
 template <class Functions>

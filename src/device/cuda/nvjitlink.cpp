@@ -42,11 +42,6 @@ std::string text_of(Handle handle, Result (*size_of)(Handle, std::size_t*), Read
     return read(handle, text.data()) == 0 ? text : std::string();
 }
 
-std::string without_end(std::string text) {
-    while (!text.empty() && (text.back() == '\0' || text.back() == '\n')) text.pop_back();
-    return text;
-}
-
 }  // namespace
 
 void use_nvjitlink(const std::string& path) {

@@ -101,8 +101,7 @@ CppResult compile_cpp(const CppRequest& request) {
     const std::vector<const char*> options = pointers(request.options);
     const Result status = rtc.compile(raw, static_cast<int>(options.size()), options.data());
     CppResult result;
-    result.log = text_of(raw, rtc.log_size, rtc.log, "nvrtcGetProgramLog");
-    while (!result.log.empty() && (result.log.back() == '\0' || result.log.back() == '\n')) result.log.pop_back();
+    result.log = without_end(text_of(raw, rtc.log_size, rtc.log, "nvrtcGetProgramLog"));
     if (status != 0) {
         throw Error(ErrorKind::Compile,
                     "[compile] CUDA C++: " + std::string(rtc.error_string(status)) + "\n" + result.log);
